@@ -1,0 +1,54 @@
+# How every target of the project is built: one place for the standard, the warnings, sanitizers and ccache.
+include_guard()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+
+set(WEFT_SANITIZE "" CACHE STRING "sanitizers for every target, for example address,undefined or thread")
+if(WEFT_SANITIZE)
+  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WEFT_SANITIZE})
+endif()
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE)
+  # base_dir and no directory hash: a second checkout of the same sources hits the cache of the first.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
+endif()
+find_program(WEFT_LLD ld.lld NAMES ld.lld ld.lld-14)
+if(WEFT_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+# weft_library(NAME ir SOURCES a.cpp b.cpp DEPS weft_x fmt::fmt PRIVATE_DEPS y): the library weft_<NAME>, alias weft::<NAME>.
+function(weft_library)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(weft_${ARG_NAME} STATIC ${ARG_SOURCES})
+  add_library(weft::${ARG_NAME} ALIAS weft_${ARG_NAME})
+  target_include_directories(weft_${ARG_NAME} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                                     $<INSTALL_INTERFACE:include/weft>)
+  target_link_libraries(weft_${ARG_NAME} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  weft_warnings(weft_${ARG_NAME})
+endfunction()
+
+# weft_program(NAME weft SOURCES main.cpp DEPS ...): the program bin/<NAME>.
+function(weft_program)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_include_directories(${ARG_NAME} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS})
+  weft_warnings(${ARG_NAME})
+endfunction()
+
+function(weft_warnings TARGET)
+  target_compile_options(${TARGET} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+endfunction()
