@@ -1,0 +1,158 @@
+// The table of dimension expressions behind ir::Dim.
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "ir/support/error.hpp"
+#include "ir/types.hpp"
+
+namespace weft::ir {
+
+enum class DimOp : uint8_t { symbol, add, sub, mul, floor_div, ceil_div, max, min };
+
+struct DimExpression {
+  DimOp op;
+  Dim left, right;
+  std::string text;  // full text; parenthesised where it stands inside another expression
+};
+
+/// Expressions are interned by text and never freed: their number is bounded by the distinct dimensions of the models
+/// that a process loads, not by runs.
+struct DimTable {
+  static DimTable& get() {
+    static DimTable table;
+    return table;
+  }
+  Dim intern(DimOp op, Dim left, Dim right, std::string text) {
+    std::unique_lock lock(mutex);
+    auto [it, fresh] = by_text.try_emplace(text, static_cast<uint32_t>(expressions.size()));
+    if (fresh) expressions.push_back({op, left, right, std::move(text)});
+    Dim d;
+    d.expression_ = it->second;
+    return d;
+  }
+  const DimExpression& at(const Dim& d) {
+    std::shared_lock lock(mutex);
+    return expressions[d.expression_];
+  }
+
+  std::shared_mutex mutex;
+  std::deque<DimExpression> expressions{{DimOp::symbol, {}, {}, ""}};  // 0 stands for constants
+  std::unordered_map<std::string, uint32_t> by_text;
+};
+
+namespace {
+
+int64_t apply(DimOp op, int64_t a, int64_t b) {
+  int64_t r = 0;
+  bool overflow = false;
+  switch (op) {
+    case DimOp::add: overflow = __builtin_add_overflow(a, b, &r); break;
+    case DimOp::sub: overflow = __builtin_sub_overflow(a, b, &r); break;
+    case DimOp::mul: overflow = __builtin_mul_overflow(a, b, &r); break;
+    case DimOp::max: return std::max(a, b);
+    case DimOp::min: return std::min(a, b);
+    case DimOp::floor_div:
+    case DimOp::ceil_div: {
+      if (b == 0) fail(ErrorCode::invalid_argument, "dimension {} divided by 0", a);
+      if (b == -1) return apply(DimOp::sub, 0, a);
+      int64_t q = a / b, rest = a % b;
+      if (rest == 0) return q;
+      bool negative = (a < 0) != (b < 0);
+      return op == DimOp::floor_div ? q - negative : q + !negative;
+    }
+    case DimOp::symbol: break;
+  }
+  if (overflow) fail(ErrorCode::out_of_range, "dimension arithmetic on {} and {} overflows 64 bits", a, b);
+  return r;
+}
+
+std::string inner(const Dim& d) {
+  std::string t = d.text();
+  bool plain = std::all_of(t.begin(), t.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+  return plain || t.starts_with("max(") || t.starts_with("min(") || t.starts_with("ceil_div(") ? t : "(" + t + ")";
+}
+
+Dim combine(DimOp op, Dim a, Dim b) {
+  if (a.is_constant() && b.is_constant()) return apply(op, a.value(), b.value());
+  switch (op) {  // the few identities that shape arithmetic needs so that equal dimensions stay equal
+    case DimOp::add:
+      if (a.is(0)) return b;
+      if (b.is(0)) return a;
+      break;
+    case DimOp::sub:
+      if (b.is(0)) return a;
+      if (a == b) return 0;
+      break;
+    case DimOp::mul:
+      if (a.is(0) || b.is(0)) return 0;
+      if (a.is(1)) return b;
+      if (b.is(1)) return a;
+      break;
+    case DimOp::floor_div:
+    case DimOp::ceil_div:
+      if (b.is(1)) return a;
+      if (a == b) return 1;
+      break;
+    default:
+      if (a == b) return a;
+  }
+  static constexpr const char* kInfix[] = {"", "+", "-", "*", "/", "", "", ""};
+  std::string text;
+  if (op == DimOp::ceil_div || op == DimOp::max || op == DimOp::min) {
+    const char* name = op == DimOp::ceil_div ? "ceil_div" : op == DimOp::max ? "max" : "min";
+    text = std::string(name) + "(" + a.text() + "," + b.text() + ")";
+  } else {
+    text = inner(a) + kInfix[static_cast<int>(op)] + inner(b);
+  }
+  return DimTable::get().intern(op, a, b, std::move(text));
+}
+
+}  // namespace
+
+Dim Dim::symbol(std::string_view name) {
+  if (name.empty()) fail(ErrorCode::invalid_argument, "a symbolic dimension needs a name");
+  return DimTable::get().intern(DimOp::symbol, {}, {}, std::string(name));
+}
+
+int64_t Dim::value() const {
+  if (!is_constant()) fail(ErrorCode::invalid_argument, "dimension '{}' is symbolic; bind it to a number first", text());
+  return value_;
+}
+
+std::string Dim::text() const { return is_constant() ? std::to_string(value_) : DimTable::get().at(*this).text; }
+
+Dim Dim::substitute(const DimBindings& bindings) const {
+  if (is_constant()) return *this;
+  const DimExpression& e = DimTable::get().at(*this);
+  if (e.op == DimOp::symbol) {
+    auto it = bindings.find(e.text);
+    return it == bindings.end() ? *this : Dim(it->second);
+  }
+  return combine(e.op, e.left.substitute(bindings), e.right.substitute(bindings));
+}
+
+std::vector<std::string> Dim::symbols() const {
+  if (is_constant()) return {};
+  const DimExpression& e = DimTable::get().at(*this);
+  if (e.op == DimOp::symbol) return {e.text};
+  std::vector<std::string> all = e.left.symbols(), more = e.right.symbols();
+  all.insert(all.end(), more.begin(), more.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+Dim operator+(Dim a, Dim b) { return combine(DimOp::add, a, b); }
+Dim operator-(Dim a, Dim b) { return combine(DimOp::sub, a, b); }
+Dim operator*(Dim a, Dim b) { return combine(DimOp::mul, a, b); }
+Dim floor_div(Dim a, Dim b) { return combine(DimOp::floor_div, a, b); }
+Dim ceil_div(Dim a, Dim b) { return combine(DimOp::ceil_div, a, b); }
+Dim max(Dim a, Dim b) { return combine(DimOp::max, a, b); }
+Dim min(Dim a, Dim b) { return combine(DimOp::min, a, b); }
+
+}  // namespace weft::ir
