@@ -36,9 +36,10 @@ struct Output {
   Value value;
 };
 
-/// Values of a constant up to this many elements (integers, bools) and rank-0 scalars belong to the structure.
+/// Integer and bool constants up to this many elements belong to the structure.
 inline constexpr int64_t kStructuralElements = 64;
-/// Rank 0 of any dtype, or integer/bool of at most kStructuralElements elements: keyed by bits. Else a parameter.
+/// One element of any dtype and rank (a scalar: exporters write them as shape [] or [1]), or integer/bool of at most
+/// kStructuralElements elements: keyed by bits. Else a parameter.
 bool is_structural(const TensorType& type);
 
 class Graph {
