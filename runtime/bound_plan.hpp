@@ -1,0 +1,62 @@
+#pragma once
+// A plan with its kernels compiled and its weights bound: immutable, run from any thread.
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "ir/eval.hpp"
+#include "ir/plan.hpp"
+
+namespace weft::runtime {
+
+struct NamedType {
+  std::string name;
+  ir::TensorType type;
+};
+
+/// A plan whose kernels are compiled; weights come later. Each distinct (program, backend, operand kinds, threads) is
+/// compiled once in the process while anybody holds it.
+struct Executable {
+  std::shared_ptr<const ir::Plan> plan;
+  std::vector<std::shared_ptr<const backends::Kernel>> prologue, steps;  ///< one a step
+};
+/// Validates the plan (validate_plan) and compiles its kernels, `compile_threads` at once. Throws Error naming the step.
+std::shared_ptr<const Executable> compile_kernels(std::shared_ptr<const ir::Plan> plan, int compile_threads);
+
+/// Sees the outputs of each step as it ends.
+using StepObserver = std::function<void(const ir::Step& step, std::span<const ir::Tensor> outputs)>;
+
+class BoundPlan {
+ public:
+  /// Runs the prologue and packs weights. `parameters` in the order of plan.parameters; each is checked against its type.
+  /// Results are shared with every other bound plan in the process that has the same kernels on the same bytes.
+  static std::shared_ptr<const BoundPlan> bind(std::shared_ptr<const Executable> executable, std::vector<ir::Tensor> parameters,
+                                               int compile_threads);
+  ~BoundPlan();
+  BoundPlan(const BoundPlan&) = delete;
+  BoundPlan& operator=(const BoundPlan&) = delete;
+
+  const ir::Plan& plan() const;
+  int64_t peak_bytes() const;    ///< arena and outputs of one run
+  int64_t packed_bytes() const;  ///< memory of packed weights and prologue results, beyond the weights' own
+
+  /// Positional and lean: inputs in the order of plan().inputs, checked for dtype and shape; outputs are written where
+  /// defined (checked) and allocated where not.
+  void run(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) const;
+  /// By name: every input exactly once, no others. Returns outputs by name.
+  ir::NamedTensors run(const ir::NamedTensors& inputs, const ir::NamedTensors& outputs = {}) const;
+  /// Runs step by step on the calling thread, `observe` in between.
+  void run_observed(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs, const StepObserver& observe) const;
+  /// Frees the arenas that no run is using.
+  void trim() const;
+
+ private:
+  struct State;
+  explicit BoundPlan(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft::runtime

@@ -1,0 +1,207 @@
+#include "runtime/threads.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/support/error.hpp"
+#include "ir/support/log.hpp"
+
+namespace weft::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+int affinity_cpus() {
+  for (int cpus = 1024; cpus <= 1 << 18; cpus *= 4) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(cpus));
+    if (!set) break;
+    size_t size = CPU_ALLOC_SIZE(static_cast<size_t>(cpus));
+    CPU_ZERO_S(size, set);
+    int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+    CPU_FREE(set);
+    if (count > 0) return count;
+  }
+  return 1;
+}
+
+std::string first_line(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+/// Quota over period of the two formats; 0 where unlimited or unreadable.
+double cpus_of(double quota, double period) { return quota > 0 && period > 0 ? quota / period : 0; }
+double cpus_v2(const fs::path& folder) {
+  std::string line = first_line(folder / "cpu.max");
+  double quota = 0, period = 100000;
+  return std::sscanf(line.c_str(), "%lf %lf", &quota, &period) >= 1 ? cpus_of(quota, period) : 0;
+}
+double cpus_v1(const fs::path& folder) {
+  return cpus_of(std::atof(first_line(folder / "cpu.cfs_quota_us").c_str()),
+                 std::atof(first_line(folder / "cpu.cfs_period_us").c_str()));
+}
+
+/// Smallest quota on the way from `mount` down to `group` (a container may see its own group as the mount's root).
+template <typename F>
+double smallest(const fs::path& mount, const std::string& group, F cpus) {
+  double least = 0;
+  auto take = [&](const fs::path& folder) {
+    double found = cpus(folder);
+    if (found > 0 && (least == 0 || found < least)) least = found;
+  };
+  fs::path folder = mount;
+  take(folder);
+  for (const fs::path& part : fs::path(group).relative_path()) take(folder /= part);
+  return least;
+}
+
+bool lists_cpu(std::string_view controllers) {
+  while (!controllers.empty()) {
+    size_t comma = controllers.find(',');
+    if (controllers.substr(0, comma) == "cpu") return true;
+    controllers = comma == std::string_view::npos ? "" : controllers.substr(comma + 1);
+  }
+  return false;
+}
+
+/// Waits until told to end: stands in for a worker thread when we ask whether the system would start that many.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable opened;
+  bool open = false;
+};
+void* wait_at_gate(void* argument) {
+  Gate& gate = *static_cast<Gate*>(argument);
+  std::unique_lock lock(gate.mutex);
+  gate.opened.wait(lock, [&] { return gate.open; });
+  return nullptr;
+}
+
+/// How many of `wanted` further threads the system starts. TBB ends the process where a worker cannot be started
+/// (rml thread_monitor), so we ask first.
+int startable(int wanted) {
+  Gate gate;
+  std::vector<pthread_t> threads;
+  for (pthread_t thread; static_cast<int>(threads.size()) < wanted && pthread_create(&thread, nullptr, wait_at_gate, &gate) == 0;)
+    threads.push_back(thread);
+  {
+    std::lock_guard lock(gate.mutex);
+    gate.open = true;
+  }
+  gate.opened.notify_all();
+  for (pthread_t thread : threads) pthread_join(thread, nullptr);
+  return static_cast<int>(threads.size());
+}
+
+}  // namespace
+
+double cgroup_cpus(const fs::path& root) {
+  std::ifstream in(root / "proc/self/cgroup");
+  double least = 0;
+  for (std::string line; std::getline(in, line);) {
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    double found = 0;
+    if (controllers.empty()) {
+      found = smallest(root / "sys/fs/cgroup", group, cpus_v2);
+    } else if (lists_cpu(controllers)) {
+      for (const char* mount : {"sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"})
+        if (found == 0) found = smallest(root / mount, group, cpus_v1);
+    }
+    if (found > 0 && (least == 0 || found < least)) least = found;
+  }
+  return least;
+}
+
+int default_threads() {
+  static const int threads = [] {
+    int cpus = affinity_cpus();
+    double quota = cgroup_cpus();
+    if (quota > 0) cpus = std::min(cpus, static_cast<int>(std::min(quota, 1e6)));
+    return std::clamp(cpus, 1, kMostThreads);
+  }();
+  return threads;
+}
+
+int checked_threads(int64_t asked) {
+  if (asked < 0) fail(ErrorCode::invalid_argument, "{} threads: expected 0 (as many as the process may use) or more", asked);
+  if (asked == 0) return default_threads();
+  if (asked > kMostThreads) {
+    log(LogLevel::warning, "{} threads asked for, {} used", asked, kMostThreads);
+    return kMostThreads;
+  }
+  return static_cast<int>(asked);
+}
+
+int threads_from_text(std::string_view text, std::string_view name) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(ErrorCode::invalid_argument, "{} '{}' is no number of threads", name, text);
+  return checked_threads(value);
+}
+
+struct ThreadBudget::Arena {
+  std::optional<tbb::global_control> more;  // TBB starts no more than one thread a CPU unless told that more are allowed
+  tbb::task_arena arena;
+  explicit Arena(int threads) : arena(threads, 1) {
+    if (threads > tbb::info::default_concurrency())
+      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(kMostThreads) + 1);
+    arena.initialize();
+  }
+};
+
+ThreadBudget::ThreadBudget(int threads) : size_(threads) {
+  if (threads <= 1) return;
+  int started = startable(threads - 1);
+  if (started < threads - 1)
+    log(LogLevel::warning, "the system starts only {} of {} threads: {} used", started + 1, threads, started + 1);
+  size_ = started + 1;
+  if (size_ > 1) arena_ = std::make_unique<Arena>(size_);
+}
+ThreadBudget::~ThreadBudget() = default;
+
+const ThreadBudget& ThreadBudget::of(int threads) {
+  static std::mutex mutex;
+  static auto& budgets = *new std::map<int, std::unique_ptr<ThreadBudget>>;  // outlives every static session
+  threads = std::clamp(threads, 1, kMostThreads);
+  std::lock_guard lock(mutex);
+  std::unique_ptr<ThreadBudget>& budget = budgets[threads];
+  if (!budget) budget.reset(new ThreadBudget(threads));
+  return *budget;
+}
+
+void ThreadBudget::run(const std::function<void()>& body) const {
+  if (!arena_) return body();
+  arena_->arena.execute(body);
+}
+
+void run_parts_parallel(int parts, void (*call)(const void*, int), const void* f) {
+  if (parts <= 0) return;
+  // Isolated: a thread that waits for its parts must not take up another run of the same arena in the meantime.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(tbb::blocked_range<int>(0, parts, 1), [&](const tbb::blocked_range<int>& r) {
+      for (int part = r.begin(); part != r.end(); ++part) call(f, part);
+    }, tbb::simple_partitioner());
+  });
+}
+
+}  // namespace weft::runtime
