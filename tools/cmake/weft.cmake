@@ -52,3 +52,17 @@ endfunction()
 function(weft_warnings TARGET)
   target_compile_options(${TARGET} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 endfunction()
+
+# weft_embed_texts(OUTPUT x.cpp FUNCTION weft::passes::embedded_rules PREFIX passes/rules FILES a.rules ...): generates a
+# function `std::vector<weft::ir::RuleText> FUNCTION()` that returns the files' names and contents, sorted by name.
+function(weft_embed_texts)
+  cmake_parse_arguments(ARG "" "OUTPUT;FUNCTION;PREFIX" "FILES" ${ARGN})
+  list(SORT ARG_FILES)
+  string(REPLACE ";" "|" files "${ARG_FILES}")
+  add_custom_command(
+    OUTPUT ${ARG_OUTPUT}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ARG_OUTPUT} -DFUNCTION=${ARG_FUNCTION} -DPREFIX=${ARG_PREFIX} "-DFILES=${files}"
+            -P ${CMAKE_SOURCE_DIR}/tools/cmake/embed_texts.cmake
+    DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/tools/cmake/embed_texts.cmake
+    VERBATIM)
+endfunction()

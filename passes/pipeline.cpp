@@ -1,0 +1,45 @@
+// The optimizer from top to bottom: one pass a line in compile(). The runner around it times, verifies, dumps, stops and skips.
+#include "passes/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "ir/support/error.hpp"
+#include "ir/verify.hpp"
+#include "passes/lower_direct.hpp"
+#include "passes/pass_runner.hpp"
+#include "passes/plan_memory.hpp"
+#include "passes/schedule.hpp"
+
+namespace weft::passes {
+namespace {
+
+void count_kernels(const ir::Plan& plan, CompileReport& report) {
+  std::map<std::string, int64_t> counts;
+  for (const ir::Step& step : plan.steps) ++counts[step.backend + "." + step.kernel];
+  report.kernels.assign(counts.begin(), counts.end());
+  std::stable_sort(report.kernels.begin(), report.kernels.end(), [](auto& a, auto& b) { return a.second > b.second; });
+}
+
+}  // namespace
+
+CompileResult compile(const ir::Graph& source, std::span<const ir::Target* const> targets, const Options& options) {
+  if (!source.is_static())
+    fail(ErrorCode::invalid_argument, "graph '{}' has symbolic dimensions; give shapes before compiling", source.name());
+  CompileResult result;
+  PassRunner run(options, result.report);
+  ir::Graph graph = source;
+  const int threads = std::max(1, options.threads);
+
+  run.graph_pass("lower-direct", graph, [&] { graph = lower_direct(graph, targets, threads); });
+  run.plan_pass("schedule", result.plan, [&] { result.plan = schedule(graph, targets, threads); });
+  run.plan_pass("plan-memory", result.plan, [&] { plan_memory(result.plan); });
+
+  result.plan.stats.graph_nodes = static_cast<int64_t>(source.live_nodes().size());
+  count_kernels(result.plan, result.report);
+  return result;
+}
+
+}  // namespace weft::passes

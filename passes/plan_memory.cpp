@@ -1,0 +1,171 @@
+#include "passes/plan_memory.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/support/error.hpp"
+
+namespace weft::passes {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+constexpr size_t kManyIntervals = 4000;  // above this the quadratic placements would take longer than a second
+int64_t align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Bytes alive from step `first` to step `last`, both included.
+struct Interval {
+  int64_t bytes = 0;
+  int first = 0, last = 0;
+  int64_t offset = -1;
+};
+
+class MemoryPlanner {
+ public:
+  explicit MemoryPlanner(ir::Plan& plan) : plan_(plan), interval_of_(plan.buffers.size(), -1), last_use_(plan.buffers.size(), -1) {}
+
+  void run() {
+    find_last_uses();
+    for (size_t s = 0; s < plan_.steps.size(); ++s) make_intervals(static_cast<int>(s));
+    plan_.stats.arena_lower_bound = lower_bound();
+    plan_.arena_bytes = place();
+    for (size_t b = 0; b < plan_.buffers.size(); ++b)
+      if (interval_of_[b] >= 0) plan_.buffers[b].offset = intervals_[interval_of_[b]].offset;
+    for (size_t s = 0; s < plan_.steps.size(); ++s)
+      if (scratch_of_[s] >= 0) plan_.steps[s].scratch_offset = intervals_[scratch_of_[s]].offset;
+  }
+
+ private:
+  bool in_arena(ir::BufferId b) const { return plan_.buffers[b.value].placement == ir::Placement::arena; }
+
+  void find_last_uses() {
+    for (size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const auto* list : {&plan_.steps[s].inputs, &plan_.steps[s].outputs})
+        for (ir::BufferId b : *list) last_use_[b.value] = static_cast<int>(s);
+    for (auto [from, to] : plan_.copies) last_use_[from.value] = static_cast<int>(plan_.steps.size());
+  }
+
+  void make_intervals(int s) {
+    const ir::Step& step = plan_.steps[s];
+    for (size_t o = 0; o < step.outputs.size(); ++o) {
+      ir::BufferId out = step.outputs[o];
+      if (!in_arena(out)) continue;
+      int taken = o == 0 && step.outputs.size() == 1 ? taken_over(step, s) : -1;
+      if (taken < 0) {
+        taken = static_cast<int>(intervals_.size());
+        add_interval(align(plan_.buffers[out.value].bytes), s);
+      }
+      owner_[taken] = out;
+      intervals_[taken].last = std::max(intervals_[taken].last, last_use_[out.value]);
+      interval_of_[out.value] = taken;
+    }
+    int64_t scratch = align(step.resources.scratch_bytes) * step.resources.parts;
+    scratch_of_.push_back(scratch > 0 ? static_cast<int>(intervals_.size()) : -1);
+    if (scratch > 0) add_interval(scratch, s);
+  }
+  void add_interval(int64_t bytes, int s) {
+    intervals_.push_back({bytes, s, s});
+    owner_.push_back({});
+  }
+
+  /// The interval of an operand that the output may overwrite: it dies here, is named once, and is large enough.
+  int taken_over(const ir::Step& step, int s) const {
+    for (int operand : step.resources.in_place) {
+      ir::BufferId b = step.inputs[operand];
+      if (!in_arena(b) || last_use_[b.value] != s || std::count(step.inputs.begin(), step.inputs.end(), b) != 1) continue;
+      int interval = interval_of_[b.value];
+      if (interval < 0 || owner_[interval] != b) continue;
+      if (intervals_[interval].bytes >= align(plan_.buffers[step.outputs[0].value].bytes)) return interval;
+    }
+    return -1;
+  }
+  int64_t lower_bound() const {
+    std::vector<int64_t> change(plan_.steps.size() + 2, 0);
+    for (const Interval& i : intervals_) change[i.first] += i.bytes, change[i.last + 1] -= i.bytes;
+    int64_t live = 0, most = 0;
+    for (int64_t c : change) most = std::max(most, live += c);
+    return most;
+  }
+
+  int64_t place() {
+    if (intervals_.size() > kManyIntervals) return place_in_time();
+    std::vector<int> order(intervals_.size());
+    std::iota(order.begin(), order.end(), 0);
+    auto by = [&](auto key) {
+      std::vector<int> sorted = order;
+      std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return key(intervals_[a]) > key(intervals_[b]); });
+      return sorted;
+    };
+    using Key = std::pair<int64_t, int64_t>;
+    std::vector<std::vector<int>> orders = {
+        by([](const Interval& i) { return Key(i.bytes, i.last - i.first); }),
+        by([](const Interval& i) { return Key(i.last - i.first, i.bytes); }),
+        by([](const Interval& i) { return Key(-i.first, i.bytes); }),
+        by([](const Interval& i) { return Key(i.bytes * (i.last - i.first + 1), 0); })};
+    int64_t best = -1;
+    std::vector<int64_t> offsets;
+    for (const auto& candidate : orders) {
+      int64_t total = place_in(candidate);
+      if (best >= 0 && total >= best) continue;
+      best = total;
+      offsets.clear();
+      for (const Interval& i : intervals_) offsets.push_back(i.offset);
+      if (best == plan_.stats.arena_lower_bound) break;
+    }
+    for (size_t i = 0; i < offsets.size(); ++i) intervals_[i].offset = offsets[i];
+    return std::max<int64_t>(best, 0);
+  }
+
+  /// Best fit: the smallest gap between already placed intervals alive at the same time.
+  int64_t place_in(const std::vector<int>& order) {
+    int64_t total = 0;
+    std::vector<int> placed;  // by offset
+    for (int current : order) {
+      Interval& i = intervals_[current];
+      int64_t end = 0, best = -1, best_gap = 0;
+      for (int other : placed) {
+        const Interval& j = intervals_[other];
+        if (j.last < i.first || j.first > i.last) continue;
+        int64_t gap = j.offset - end;
+        if (gap >= i.bytes && (best < 0 || gap < best_gap)) best = end, best_gap = gap;
+        end = std::max(end, j.offset + j.bytes);
+      }
+      i.offset = best >= 0 ? best : end;
+      total = std::max(total, i.offset + i.bytes);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), i.offset,
+                                     [&](int64_t offset, int p) { return offset < intervals_[p].offset; }), current);
+    }
+    return total;
+  }
+
+  /// Near-linear placement for very long plans: in the order of time, best fit among the intervals alive at that moment.
+  int64_t place_in_time() {
+    int64_t total = 0;
+    std::vector<int> live;  // by offset
+    for (size_t current = 0; current < intervals_.size(); ++current) {
+      Interval& i = intervals_[current];
+      std::erase_if(live, [&](int other) { return intervals_[other].last < i.first; });
+      int64_t end = 0, best = -1, best_gap = 0;
+      for (int other : live) {
+        int64_t gap = intervals_[other].offset - end;
+        if (gap >= i.bytes && (best < 0 || gap < best_gap)) best = end, best_gap = gap;
+        end = std::max(end, intervals_[other].offset + intervals_[other].bytes);
+      }
+      i.offset = best >= 0 ? best : end;
+      total = std::max(total, i.offset + i.bytes);
+      live.insert(std::upper_bound(live.begin(), live.end(), i.offset,
+                                   [&](int64_t offset, int p) { return offset < intervals_[p].offset; }), static_cast<int>(current));
+    }
+    return total;
+  }
+
+  ir::Plan& plan_;
+  std::vector<Interval> intervals_;
+  std::vector<ir::BufferId> owner_;  // by interval: the buffer that holds it last
+  std::vector<int> interval_of_, last_use_, scratch_of_;
+};
+
+}  // namespace
+
+void plan_memory(ir::Plan& plan) { MemoryPlanner(plan).run(); }
+
+}  // namespace weft::passes

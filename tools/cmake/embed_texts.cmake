@@ -1,0 +1,12 @@
+# Run with cmake -P: writes a C++ file that holds text files as raw string literals (see weft_embed_texts).
+string(REPLACE "|" ";" FILES "${FILES}")
+string(REGEX REPLACE "::[^:]*$" "" namespace "${FUNCTION}")
+string(REGEX REPLACE "^.*::" "" name "${FUNCTION}")
+set(out "#include <vector>\n\n#include \"ir/target.hpp\"\n\nnamespace ${namespace} {\n\nstd::vector<weft::ir::RuleText> ${name}() {\n  return {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(base "${file}" NAME)
+  file(READ "${file}" text)
+  string(APPEND out "    {\"${PREFIX}/${base}\", R\"weft_text(${text})weft_text\"},\n")
+endforeach()
+string(APPEND out "  };\n}\n\n}  // namespace ${namespace}\n")
+file(WRITE "${OUTPUT}" "${out}")
