@@ -85,6 +85,8 @@ class EGraph {
   // --- limits, change tracking, checks ------------------------------------------------------------------------
   /// add throws Error(limit) rather than make a node beyond these. 0 = none.
   void set_limits(size_t nodes, size_t bytes) { node_limit_ = nodes, byte_limit_ = bytes; }
+  size_t node_limit() const { return node_limit_; }
+  size_t byte_limit() const { return byte_limit_; }
   bool full() const { return (node_limit_ && live_nodes_ >= node_limit_) || (byte_limit_ && bytes() >= byte_limit_); }
   /// A number that grows with every change of the graph: equal means unchanged.
   uint64_t version() const { return version_; }
@@ -109,20 +111,24 @@ class EGraph {
     uint32_t arity() const { return bits & kArityMask; }
   };
 
-  uint32_t hash_of(SymbolId symbol, std::span<const ClassId> children) const;
+  static uint32_t hash_of(SymbolId symbol, std::span<const ClassId> children);
+  uint32_t find_and_halve(uint32_t id);
   bool equal(uint32_t node, SymbolId symbol, std::span<const ClassId> children) const;
-  NodeId find_node(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const;
+  uint32_t find_equal(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const;
   NodeId make_node(uint32_t hash, SymbolId symbol, std::span<const ClassId> children);
   void check_room(size_t arity) const;
   void repair_uses(uint32_t loser);
   void repair_node(uint32_t node);
+  void settle(uint32_t node, uint32_t hash);
   void bury(uint32_t node);
-  void propagate_facts(ClassId id);
-  void touch(ClassId id);
+  void propagate_facts();
   void run_modify();
+  void link_use(uint32_t slot);
   void splice_uses(uint32_t into, uint32_t from);
-  void check_nodes() const;
-  void check_lists() const;
+  void stamp_members(uint32_t id);
+  void check_node(uint32_t node) const;
+  void check_members(std::vector<char>& seen, uint32_t id) const;
+  void check_uses(std::vector<char>& seen, uint32_t id) const;
   void prune_node(uint32_t node);
 
   SymbolTable* symbols_;
@@ -130,7 +136,7 @@ class EGraph {
   std::vector<Node> nodes_;            // by node id
   std::vector<uint32_t> member_next_;  // by node id: circular list of the members of a class
   std::vector<uint32_t> changed_;      // by node id: epoch
-  mutable std::vector<uint32_t> parent_;  // by class id: union-find
+  std::vector<uint32_t> parent_;       // by class id: union-find
   std::vector<uint32_t> use_head_;     // by class id: a slot of its circular list of uses, or kNone
   std::vector<uint32_t> weight_;       // by class id: members + uses, decides who loses a merge
   std::vector<ClassId> children_;      // by slot
@@ -139,14 +145,15 @@ class EGraph {
   std::vector<ClassId> original_children_;  // by slot, when recording
   HashCons hash_cons_;
   std::vector<uint32_t> pending_;          // classes that lost a merge and whose uses are stale
-  std::vector<uint32_t> pending_updates_;  // nodes whose facts must be computed again
+  std::vector<uint32_t> pending_updates_;  // classes whose facts changed and whose users must be updated
   std::vector<uint32_t> pending_modify_;   // classes to pass to Analysis::modify
   std::vector<MergeRecord> merges_;
-  mutable std::vector<ClassId> scratch_;
+  std::vector<ClassId> scratch_;
   size_t live_nodes_ = 0, live_classes_ = 0, node_limit_ = 0, byte_limit_ = 0;
   uint64_t version_ = 0;
   uint32_t epoch_ = 1;
-  bool recording_ = false, modifying_ = false, rebuilding_ = false;
+  size_t merge_count_ = 0;
+  bool recording_ = false, modifying_ = false;
 };
 
 template <typename Visit>

@@ -20,6 +20,8 @@ class FrozenGraph {
   size_t class_count() const { return classes_.size(); }
   size_t id_bound() const { return class_of_.size(); }
 
+  /// All live nodes, by class.
+  std::span<const NodeId> nodes() const { return nodes_; }
   /// Canonical classes in increasing order.
   std::span<const ClassId> classes() const { return classes_; }
   /// Live members of a canonical class, ordered by op, then newest change first, then id.
@@ -43,6 +45,11 @@ class FrozenGraph {
   uint32_t epoch() const { return epoch_; }
 
  private:
+  struct Less {  // heterogeneous: nodes by their op against an op
+    const FrozenGraph* graph;
+    bool operator()(NodeId node, uint32_t wanted) const { return graph->op(node) < wanted; }
+    bool operator()(uint32_t wanted, NodeId node) const { return wanted < graph->op(node); }
+  };
   template <typename T>
   static std::span<const T> row(const std::vector<T>& values, const std::vector<uint32_t>& begin, uint32_t i) {
     return {values.data() + begin[i], values.data() + begin[i + 1]};
@@ -57,6 +64,7 @@ class FrozenGraph {
   std::vector<uint32_t> class_begin_, op_begin_, use_begin_, child_begin_;  // rows of the four lists below
   std::vector<NodeId> nodes_, by_op_, uses_;
   std::vector<ClassId> children_;
+  std::vector<uint32_t> op_at_;  // beside nodes_
   std::vector<uint32_t> class_of_, changed_, newest_;
   std::vector<SymbolId> symbol_of_;
 };

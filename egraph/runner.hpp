@@ -44,7 +44,7 @@ struct IterationReport {
 
 struct RuleReport {
   std::string name, origin;
-  uint64_t matches = 0;      ///< found, guard passed
+  uint64_t matches = 0;      ///< new ones found, guard passed (also those whose right side already stood)
   uint64_t applied = 0;      ///< that made a node or merged two classes
   uint64_t refused = 0;      ///< by the applier, a builder, or can_merge
   uint64_t nodes_grown = 0;  ///< nodes made while it was applied
@@ -71,11 +71,14 @@ struct Report {
   std::string text() const;
 };
 
+struct CompiledRule;
+
 /// Runs phases over an e-graph. The result is the same at any number of threads (tbb's arena of the caller is used).
 class Runner {
  public:
   /// `rules` are validated; `host` may be null where no rule has matchers or builders.
   Runner(EGraph& graph, std::vector<Rule> rules, RuleHost* host = nullptr);
+  ~Runner();
 
   /// Runs one phase until it saturates or stops. The graph is rebuilt before and after. A rule that throws Error passes
   /// it on, with the rule's name and origin in `where`.
@@ -86,7 +89,9 @@ class Runner {
  private:
   EGraph& graph_;
   std::vector<Rule> rules_;
+  std::vector<CompiledRule> compiled_;
   RuleHost* host_;
+  RuleHost default_host_;
 };
 
 }  // namespace weft::egraph

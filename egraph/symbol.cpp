@@ -7,6 +7,7 @@
 namespace weft::egraph {
 
 SymbolId SymbolTable::intern(Symbol symbol) {
+  if (symbol.op >= kMaxOps) fail(ErrorCode::out_of_range, "op number {} is not below {}", symbol.op, kMaxOps);
   const uint64_t key = uint64_t{symbol.op} << 32 | symbol.attributes;
   const auto [entry, fresh] = ids_.try_emplace(key, static_cast<uint32_t>(symbols_.size()));
   if (fresh) {

@@ -15,7 +15,9 @@ using NodeId = Id<struct NodeTag>;      ///< an e-node; stable for the life of i
 
 inline constexpr uint32_t kNone = 0xffffffffu;  ///< "no op", "no matcher", "no builder", "no slot"
 
-/// An operation (`op`, dense numbers from 0 are best) with its attributes (`attributes`, an id interned by the host).
+inline constexpr uint32_t kMaxOps = 1u << 20;  ///< op numbers are below; they index rows, so make them dense
+
+/// An operation (`op`, dense numbers from 0) with its attributes (`attributes`, an id interned by the host).
 struct Symbol {
   uint32_t op = 0, attributes = 0;
   auto operator<=>(const Symbol&) const = default;

@@ -1,0 +1,65 @@
+// EGraph::check: every invariant of the live form, node by node and list by list.
+#include "egraph/egraph.hpp"
+#include "ir/support/error.hpp"
+
+namespace weft::egraph {
+
+void EGraph::check() const {
+  WEFT_CHECK(clean(), "merges are pending: rebuild first");
+  size_t classes = 0, live_nodes = 0, kept = 0;
+  std::vector<char> member_seen(nodes_.size()), slot_seen(children_.size());
+  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+    if (live(NodeId(id))) ++live_nodes;
+    if (!(nodes_[id].bits & kDead)) ++kept, check_node(id);
+    if (parent_[id] != id) {
+      WEFT_CHECK(use_head_[id] == kNone, "class {} was merged but still has a list of uses", id);
+      continue;
+    }
+    ++classes;
+    check_members(member_seen, id);
+    check_uses(slot_seen, id);
+  }
+  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+    if (nodes_[id].bits & kDead) continue;
+    WEFT_CHECK(member_seen[id], "node {} is in no list of members", id);
+    for (uint32_t i = 0; i < nodes_[id].arity(); ++i)
+      WEFT_CHECK(slot_seen[nodes_[id].first_child + i], "child {} of node {} is in no list of uses", i, id);
+  }
+  WEFT_CHECK(kept == hash_cons_.size(), "{} nodes, but {} hash-cons entries", kept, hash_cons_.size());
+  WEFT_CHECK(live_nodes == live_nodes_, "{} live nodes, but {} counted", live_nodes, live_nodes_);
+  WEFT_CHECK(classes == live_classes_, "{} classes, but {} counted", classes, live_classes_);
+}
+
+void EGraph::check_node(uint32_t node) const {
+  const std::span<const ClassId> key = children(NodeId(node));
+  for (ClassId child : key)
+    WEFT_CHECK(parent_[child.value] == child.value, "node {} has the merged class {} as a child", node, child.value);
+  const SymbolId id = symbol(NodeId(node));
+  const uint32_t found = find_equal(hash_of(id, key), id, key);
+  WEFT_CHECK(found == node, "hash-cons maps node {} to {}: stale or congruent", node, found);
+}
+
+void EGraph::check_members(std::vector<char>& seen, uint32_t id) const {
+  uint32_t node = id;
+  do {
+    WEFT_CHECK(!seen[node], "node {} is in two lists of members", node);
+    seen[node] = 1;
+    WEFT_CHECK(find(ClassId(node)).value == id, "member {} of class {} finds {}", node, id, find(ClassId(node)).value);
+    node = member_next_[node];
+  } while (node != id);
+}
+
+void EGraph::check_uses(std::vector<char>& seen, uint32_t id) const {
+  const uint32_t head = use_head_[id];
+  if (head == kNone) return;
+  uint32_t slot = head;
+  do {
+    WEFT_CHECK(!seen[slot], "slot {} is in two lists of uses", slot);
+    seen[slot] = 1;
+    const bool dead = nodes_[slot_node_[slot]].bits & kDead;
+    WEFT_CHECK(dead || children_[slot].value == id, "slot {} of class {} holds {}", slot, id, children_[slot].value);
+    slot = use_next_[slot];
+  } while (slot != head);
+}
+
+}  // namespace weft::egraph

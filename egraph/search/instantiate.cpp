@@ -1,0 +1,118 @@
+#include "egraph/search/instantiate.hpp"
+
+#include <algorithm>
+
+#include "ir/support/error.hpp"
+
+namespace weft::egraph {
+
+using Kind = Template::Node::Kind;
+using Part = Template::Part;
+
+TemplateProgram::TemplateProgram(const Template& source) : source_(source) {
+  const std::vector<Template::Node>& parts = source_.parts();
+  body_.resize(parts.size()), lists_.resize(parts.size()), values_.resize(parts.size());
+  for (Part part = 0; part < parts.size(); ++part) {
+    const Template::Node& node = parts[part];
+    has_builders_ |= node.kind == Kind::build;
+    has_lists_ |= node.kind == Kind::map || node.kind == Kind::splice;
+    if (!node.varies) once_.push_back(part);
+    if (node.kind != Kind::map) continue;
+    std::vector<char> needed(parts.size());
+    needed[node.children[0]] = 1;
+    for (Part p = node.children[0] + 1; p-- > 0;) {
+      if (!needed[p] || !parts[p].varies) continue;
+      body_[part].push_back(p);
+      for (Part child : parts[p].children) needed[child] = 1;
+    }
+    std::reverse(body_[part].begin(), body_[part].end());
+  }
+}
+
+std::optional<Refusal> TemplateProgram::build(EGraph& graph, RuleHost* host, const Substitution& match,
+                                              std::vector<ClassId>& made) {
+  for (Part part : once_) {
+    std::optional<Refusal> refusal = source_.parts()[part].kind == Kind::map
+                                         ? evaluate_map(part, graph, host, match)
+                                         : evaluate(part, graph, host, match, kNone, ClassId());
+    if (refusal) return refusal;
+  }
+  made.clear();
+  for (Part root : source_.roots()) made.push_back(values_[root]);
+  return std::nullopt;
+}
+
+std::optional<Refusal> TemplateProgram::evaluate_map(Part map, EGraph& graph, RuleHost* host,
+                                                     const Substitution& match) {
+  const Template::Node& node = source_.parts()[map];
+  lists_[map].clear();
+  const std::span<const ClassId> elements = match.sequence(node.number);
+  for (uint32_t i = 0; i < elements.size(); ++i) {
+    for (Part part : body_[map])
+      if (auto refusal = evaluate(part, graph, host, match, i, elements[i])) return refusal;
+    lists_[map].push_back(values_[node.children[0]]);
+  }
+  return std::nullopt;
+}
+
+void TemplateProgram::gather_children(const Template::Node& node, const Substitution& match,
+                                      std::vector<ClassId>& children) const {
+  children.clear();
+  for (Part child : node.children) {
+    const Template::Node& c = source_.parts()[child];
+    if (c.kind == Kind::map) {
+      children.insert(children.end(), lists_[child].begin(), lists_[child].end());
+    } else if (c.kind == Kind::splice) {
+      const std::span<const ClassId> all = match.sequence(c.number);
+      children.insert(children.end(), all.begin(), all.end());
+    } else {
+      children.push_back(values_[child]);
+    }
+  }
+}
+
+std::optional<Refusal> TemplateProgram::evaluate(Part part, EGraph& graph, RuleHost* host, const Substitution& match,
+                                                 uint32_t element, ClassId element_class) {
+  const Template::Node& node = source_.parts()[part];
+  switch (node.kind) {
+    case Kind::variable: values_[part] = match.classes[node.number]; break;
+    case Kind::element: values_[part] = element_class; break;
+    case Kind::splice:
+    case Kind::map: break;
+    case Kind::apply:
+      gather_children(node, match, children_);
+      values_[part] = EGraph::class_alias(graph.add_node(SymbolId(node.number), children_));
+      break;
+    case Kind::build: {
+      gather_children(node, match, children_);
+      BuildResult symbol = host->build(node.number, graph, match, {children_, element});
+      if (Refusal* refusal = std::get_if<Refusal>(&symbol)) return std::move(*refusal);
+      values_[part] = EGraph::class_alias(graph.add_node(std::get<SymbolId>(symbol), children_));
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+bool TemplateProgram::stands(const EGraph& graph, const Substitution& match, std::vector<ClassId>& scratch) const {
+  if (has_builders_ || has_lists_) return false;
+  const std::vector<Template::Node>& parts = source_.parts();
+  scratch.resize(parts.size());
+  for (Part part : once_) {
+    const Template::Node& node = parts[part];
+    if (node.kind == Kind::variable) {
+      scratch[part] = match.classes[node.number];
+      continue;
+    }
+    ClassId children[8];
+    if (node.children.size() > std::size(children)) return false;
+    for (size_t i = 0; i < node.children.size(); ++i) children[i] = scratch[node.children[i]];
+    scratch[part] = graph.lookup(SymbolId(node.number), {children, node.children.size()});
+    if (!scratch[part].valid()) return false;
+  }
+  for (size_t i = 0; i < source_.roots().size(); ++i)
+    if (scratch[source_.roots()[i]] != match.root_classes[i]) return false;
+  return true;
+}
+
+}  // namespace weft::egraph

@@ -1,0 +1,58 @@
+#pragma once
+// One phase of a runner: the loop search, apply, rebuild, and who is banned.
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "egraph/search/search.hpp"
+
+namespace weft::egraph {
+
+class PhaseRun {
+ public:
+  PhaseRun(EGraph& graph, std::vector<CompiledRule>& rules, RuleHost& host, const Phase& phase);
+  PhaseReport run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct RuleState {
+    CompiledRule* rule;
+    uint32_t index;  // in the runner
+    Backoff backoff;
+    uint32_t since = 0;         // epoch of the last complete search
+    size_t banned_until = 0;    // first iteration in which it runs again
+  };
+  class Native;
+
+  bool iterate();  // false: stop
+  std::vector<RuleSearch> make_searches();
+  void settle_searches(std::vector<RuleSearch>& searches);
+  void apply_all(const FrozenGraph& frozen, std::vector<RuleSearch>& searches);
+  void apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search);
+  void apply_match(size_t slot, const Substitution& match);
+  void apply_native(size_t slot, const FrozenGraph& frozen);
+  std::optional<Refusal> make(RuleState& state, const Substitution& match);
+  void merge_roots(size_t slot, const Substitution& match);
+  void refuse(size_t slot, std::string reason);
+  bool over_limit();
+  void hit_room_limit();
+  bool lift_bans();
+  void stop_by(StopReason reason) { stop_ = stop_ ? stop_ : reason; }
+  static double seconds_since(Clock::time_point start);
+
+  EGraph& graph_;
+  RuleHost& host_;
+  const Phase& phase_;
+  std::vector<RuleState> states_;
+  PhaseReport report_;
+  IterationReport now_;
+  std::optional<StopReason> stop_;
+  std::vector<ClassId> made_;
+  SearchContext context_;
+  uint64_t nodes_made_at_start_ = 0;  // of the iteration
+  size_t steps_ = 0;
+  bool applying_ends_ = false;
+  bool held_back_ = false;            // a rule was banned or cut in this iteration
+};
+
+}  // namespace weft::egraph
