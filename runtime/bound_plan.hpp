@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.hpp"
 #include "ir/eval.hpp"
 #include "ir/plan.hpp"
+#include "runtime/executable.hpp"
 
 namespace weft::runtime {
 
@@ -16,15 +16,6 @@ struct NamedType {
   std::string name;
   ir::TensorType type;
 };
-
-/// A plan whose kernels are compiled; weights come later. Each distinct (program, backend, operand kinds, threads) is
-/// compiled once in the process while anybody holds it.
-struct Executable {
-  std::shared_ptr<const ir::Plan> plan;
-  std::vector<std::shared_ptr<const backends::Kernel>> prologue, steps;  ///< one a step
-};
-/// Validates the plan (validate_plan) and compiles its kernels, `compile_threads` at once. Throws Error naming the step.
-std::shared_ptr<const Executable> compile_kernels(std::shared_ptr<const ir::Plan> plan, int compile_threads);
 
 /// Sees the outputs of each step as it ends.
 using StepObserver = std::function<void(const ir::Step& step, std::span<const ir::Tensor> outputs)>;

@@ -60,9 +60,11 @@ class PlanCache {
 
   const std::filesystem::path& directory() const { return directory_; }
   std::vector<CacheEntryInfo> list() const;  ///< most recently used first
-  /// Removes entries that cannot be used, left-over temporary files, then the least recently used ones down to `bytes`.
-  /// Returns the bytes freed.
+  /// Removes left-over temporary files, then the least recently used entries down to `bytes`. Returns the bytes freed.
   int64_t collect(int64_t bytes) const;
+  /// Removes entries that this program cannot use here (damaged, of another version, machine or library).
+  int64_t collect_unusable() const;
+  /// Removes every entry and temporary file, and nothing else.
   int64_t clear() const;
 
  private:

@@ -58,6 +58,8 @@ class Session {
   const std::vector<NamedType>& outputs() const;
   /// Null where the session runs a .weft file that needed no recompiling.
   const ir::Graph* graph() const;
+  /// With thread counts resolved.
+  const SessionOptions& options() const;
 
   /// Runs on tensors by name and returns fresh outputs by name. The first run of a new set of shapes compiles.
   ir::NamedTensors run(const ir::NamedTensors& inputs) const;
@@ -72,6 +74,7 @@ class Session {
 
  private:
   struct State;
+  explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -204,4 +204,13 @@ void run_parts_parallel(int parts, void (*call)(const void*, int), const void* f
   });
 }
 
+void for_each_index(int threads, size_t count, const std::function<void(size_t)>& f) {
+  const ThreadBudget& budget = ThreadBudget::of(threads);
+  if (budget.size() == 1 || count < 2) {
+    for (size_t i = 0; i < count; ++i) f(i);
+    return;
+  }
+  budget.run([&] { tbb::parallel_for(size_t{0}, count, f, tbb::simple_partitioner()); });
+}
+
 }  // namespace weft::runtime

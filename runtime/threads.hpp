@@ -47,6 +47,9 @@ class ThreadBudget {
 template <typename F>
 void run_parts(int parts, const F& f);
 
+/// Calls f(0) .. f(count - 1) on up to `threads` threads: for compiling and packing, where the items differ in size.
+void for_each_index(int threads, size_t count, const std::function<void(size_t)>& f);
+
 /// The part of run_parts() that needs the task library.
 void run_parts_parallel(int parts, void (*call)(const void* f, int part), const void* f);
 

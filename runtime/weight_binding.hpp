@@ -1,0 +1,21 @@
+#pragma once
+// What is done once when weights meet a plan: the prologue runs, and kernels pack their parameters.
+#include <memory>
+#include <vector>
+
+#include "runtime/executable.hpp"
+#include "runtime/shared_weights.hpp"
+
+namespace weft::runtime {
+
+struct BoundWeights {
+  std::vector<ir::Tensor> tensors;   ///< by buffer: parameters, constants and prologue results that runs read; else undefined
+  std::vector<SharedPacked> packed;  ///< by step; null where the kernel packs nothing
+  int64_t bytes = 0;                 ///< of prologue results and packed forms
+};
+
+/// `parameters` in the order of plan.parameters, already checked. Uses what other bound plans of the process have made of
+/// the same bytes.
+BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters, int compile_threads);
+
+}  // namespace weft::runtime
