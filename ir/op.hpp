@@ -37,6 +37,7 @@ struct AttributeSpec {
   std::string_view name;
   AttributeKind kind;
   std::optional<AttributeValue> fallback;  ///< absent = required
+  std::vector<std::string_view> choices = {};  ///< of a text: the values allowed (empty = any)
 };
 
 struct OperandSpec {
@@ -54,23 +55,26 @@ struct Work {
 using InferFunction = std::vector<TensorType> (*)(std::span<const TensorType> operands, const Attributes& attributes);
 /// Simple loops over row-major tensors of static shape; outputs are allocated by the caller, of the inferred types.
 using EvalFunction = void (*)(std::span<const Tensor> operands, const Attributes& attributes, std::span<Tensor> outputs);
+/// Brings what depends on the operands' ranks to its one form (see `complete` below).
+using NormalizeFunction = void (*)(Attributes& attributes, std::span<const TensorType> operands);
 using WorkFunction = Work (*)(std::span<const TensorType> operands, const Attributes& attributes, std::span<const TensorType> outputs);
 
 struct OpInfo {
-  Op op;
-  std::string_view name;
-  std::string_view summary;            ///< one line, with the source of the definition
-  std::vector<OperandSpec> operands;
-  std::vector<AttributeSpec> attributes;  ///< in the order of positional use in the text language
+  Op op = Op::count_;
+  std::string_view name = {};
+  std::string_view summary = {};            ///< one line, with the source of the definition
+  std::vector<OperandSpec> operands = {};
+  std::vector<AttributeSpec> attributes = {};  ///< in the order of positional use in the text language
   uint32_t traits = 0;
   InferFunction infer = nullptr;
   EvalFunction eval = nullptr;
-  WorkFunction work = nullptr;
+  WorkFunction work = nullptr;            ///< null: no arithmetic, every operand read and every output written once
+  NormalizeFunction normalize = nullptr;  ///< null: no attribute depends on rank
   /// Gradient in the text language: operands by name, `dy` (or `dy0`, `dy1`...), result `y`; one expression an operand,
   /// separated by `;`, `_` for none. Empty: not differentiable yet.
-  std::string_view gradient;
+  std::string_view gradient = {};
   /// Examples: text expressions over literal tensors `f32[2][1, 2]` with `==`, for instance `relu(f32[3][-1, 0, 2]) == f32[3][0, 0, 2]`.
-  std::vector<std::string_view> examples;
+  std::vector<std::string_view> examples = {};
 
   bool has(Trait trait) const { return traits & trait; }
 };
@@ -83,6 +87,9 @@ std::span<const OpInfo> all_ops();
 /// Checks the attributes against the schema of the op, fills in defaults, normalises kinds (an int for a real, ints for a
 /// shape). Throws Error(invalid_argument) on unknown, missing or ill-typed attributes.
 Attributes complete(Op op, const Attributes& given);
+/// As above, and brings what depends on rank to its one form: axes non-negative (and sorted where order means nothing),
+/// an empty perm, strides, pads, dilations filled in. Infer and evaluate take either form; equal nodes need this one.
+Attributes complete(Op op, const Attributes& given, std::span<const TensorType> operands);
 /// Arity check, then the op's inference; errors name the op and the operand types in IR text.
 std::vector<TensorType> infer(Op op, std::span<const TensorType> operands, const Attributes& complete_attributes);
 /// Allocates the outputs and evaluates.
