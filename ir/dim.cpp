@@ -8,16 +8,22 @@
 #include <unordered_map>
 
 #include "ir/support/error.hpp"
+#include "ir/text.hpp"
 #include "ir/types.hpp"
 
 namespace weft::ir {
 
 enum class DimOp : uint8_t { symbol, add, sub, mul, floor_div, ceil_div, max, min };
 
+constexpr int kMaxDepth = 100;       // of an expression: bounds recursion
+constexpr size_t kMaxLength = 4096;  // of its text: chains of symbolic shapes must not grow without bound
+
 struct DimExpression {
   DimOp op;
   Dim left, right;
   std::string text;  // full text; parenthesised where it stands inside another expression
+  std::string name;  // of a symbol
+  int depth = 1;
 };
 
 /// Expressions are interned by text and never freed: their number is bounded by the distinct dimensions of the models
@@ -27,10 +33,13 @@ struct DimTable {
     static DimTable table;
     return table;
   }
-  Dim intern(DimOp op, Dim left, Dim right, std::string text) {
+  Dim intern(DimOp op, Dim left, Dim right, std::string text, std::string_view name = {}) {
+    if (text.size() > kMaxLength) fail(ErrorCode::limit, "symbolic dimension of more than {} characters: {}...", kMaxLength, text.substr(0, 60));
     std::unique_lock lock(mutex);
+    int depth = 1 + std::max(expressions[left.expression_].depth, expressions[right.expression_].depth);
+    if (depth > kMaxDepth) fail(ErrorCode::limit, "symbolic dimension of more than {} levels: {}...", kMaxDepth, text.substr(0, 60));
     auto [it, fresh] = by_text.try_emplace(text, static_cast<uint32_t>(expressions.size()));
-    if (fresh) expressions.push_back({op, left, right, std::move(text)});
+    if (fresh) expressions.push_back({op, left, right, std::move(text), std::string(name), depth});
     Dim d;
     d.expression_ = it->second;
     return d;
@@ -41,7 +50,7 @@ struct DimTable {
   }
 
   std::shared_mutex mutex;
-  std::deque<DimExpression> expressions{{DimOp::symbol, {}, {}, ""}};  // 0 stands for constants
+  std::deque<DimExpression> expressions{{DimOp::symbol, {}, {}, "", "", 0}};  // 0 stands for constants
   std::unordered_map<std::string, uint32_t> by_text;
 };
 
@@ -71,26 +80,52 @@ int64_t apply(DimOp op, int64_t a, int64_t b) {
   return r;
 }
 
-std::string inner(const Dim& d) {
-  std::string t = d.text();
-  bool plain = std::all_of(t.begin(), t.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
-  return plain || t.starts_with("max(") || t.starts_with("min(") || t.starts_with("ceil_div(") ? t : "(" + t + ")";
+int precedence(const Dim& d) {
+  if (d.is_constant()) return d.value() < 0 ? 0 : 3;
+  switch (DimTable::get().at(d).op) {
+    case DimOp::add:
+    case DimOp::sub: return 1;
+    case DimOp::mul:
+    case DimOp::floor_div: return 2;
+    default: return 3;
+  }
+}
+
+/// The text of a dimension inside another, in parentheses where it binds looser than `loosest`.
+std::string inner(const Dim& d, int loosest) { return precedence(d) < loosest ? "(" + d.text() + ")" : d.text(); }
+
+/// x and c of x+c or x-(-c); the dimension itself and 0 otherwise.
+std::pair<Dim, int64_t> split_offset(const Dim& d) {
+  if (d.is_constant()) return {d, 0};
+  const DimExpression& e = DimTable::get().at(d);
+  bool offset = (e.op == DimOp::add || e.op == DimOp::sub) && e.right.is_constant();
+  if (!offset || e.right.is(INT64_MIN)) return {d, 0};
+  return {e.left, e.op == DimOp::add ? e.right.value() : -e.right.value()};
+}
+
+/// a + c for a constant c, as one offset from what a is offset from.
+Dim add_offset(const Dim& a, int64_t c) {
+  auto [base, offset] = split_offset(a);
+  if (__builtin_add_overflow(offset, c, &offset) || offset == INT64_MIN) base = a, offset = c;
+  if (offset == 0) return base;
+  DimOp op = offset > 0 || offset == INT64_MIN ? DimOp::add : DimOp::sub;
+  Dim right = op == DimOp::add ? offset : -offset;
+  return DimTable::get().intern(op, base, right, inner(base, 1) + (op == DimOp::add ? "+" : "-") + right.text());
 }
 
 Dim combine(DimOp op, Dim a, Dim b) {
   if (a.is_constant() && b.is_constant()) return apply(op, a.value(), b.value());
+  if (a.is_constant() && (op == DimOp::add || op == DimOp::mul)) std::swap(a, b);
   switch (op) {  // the few identities that shape arithmetic needs so that equal dimensions stay equal
     case DimOp::add:
-      if (a.is(0)) return b;
-      if (b.is(0)) return a;
+      if (b.is_constant()) return add_offset(a, b.value());
       break;
     case DimOp::sub:
-      if (b.is(0)) return a;
       if (a == b) return 0;
+      if (b.is_constant() && !b.is(INT64_MIN)) return add_offset(a, -b.value());
       break;
     case DimOp::mul:
-      if (a.is(0) || b.is(0)) return 0;
-      if (a.is(1)) return b;
+      if (b.is(0)) return 0;
       if (b.is(1)) return a;
       break;
     case DimOp::floor_div:
@@ -107,7 +142,8 @@ Dim combine(DimOp op, Dim a, Dim b) {
     const char* name = op == DimOp::ceil_div ? "ceil_div" : op == DimOp::max ? "max" : "min";
     text = std::string(name) + "(" + a.text() + "," + b.text() + ")";
   } else {
-    text = inner(a) + kInfix[static_cast<int>(op)] + inner(b);
+    int own = op == DimOp::add || op == DimOp::sub ? 1 : 2;
+    text = inner(a, own) + kInfix[static_cast<int>(op)] + inner(b, own + 1);
   }
   return DimTable::get().intern(op, a, b, std::move(text));
 }
@@ -116,7 +152,8 @@ Dim combine(DimOp op, Dim a, Dim b) {
 
 Dim Dim::symbol(std::string_view name) {
   if (name.empty()) fail(ErrorCode::invalid_argument, "a symbolic dimension needs a name");
-  return DimTable::get().intern(DimOp::symbol, {}, {}, std::string(name));
+  // Names that are no identifiers stand in quotes, so that a symbol "a+b" is not the sum of two.
+  return DimTable::get().intern(DimOp::symbol, {}, {}, is_identifier(name) ? std::string(name) : quote(name), name);
 }
 
 int64_t Dim::value() const {
@@ -130,7 +167,7 @@ Dim Dim::substitute(const DimBindings& bindings) const {
   if (is_constant()) return *this;
   const DimExpression& e = DimTable::get().at(*this);
   if (e.op == DimOp::symbol) {
-    auto it = bindings.find(e.text);
+    auto it = bindings.find(e.name);
     return it == bindings.end() ? *this : Dim(it->second);
   }
   return combine(e.op, e.left.substitute(bindings), e.right.substitute(bindings));
@@ -139,7 +176,7 @@ Dim Dim::substitute(const DimBindings& bindings) const {
 std::vector<std::string> Dim::symbols() const {
   if (is_constant()) return {};
   const DimExpression& e = DimTable::get().at(*this);
-  if (e.op == DimOp::symbol) return {e.text};
+  if (e.op == DimOp::symbol) return {e.name};
   std::vector<std::string> all = e.left.symbols(), more = e.right.symbols();
   all.insert(all.end(), more.begin(), more.end());
   std::sort(all.begin(), all.end());

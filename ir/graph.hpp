@@ -73,16 +73,19 @@ class Graph {
   std::vector<uint32_t> use_counts() const;
 
  private:
+  NodeId append(Node node);
+  void check_value(Value value, std::string_view user) const;
   std::string name_;
   std::vector<Node> nodes_;
   std::vector<NodeId> inputs_, parameters_;
   std::vector<Output> outputs_;
 };
 
-/// The graph with symbolic dimensions replaced: types are inferred again, shape attributes substituted, dead nodes dropped.
+/// The graph with symbolic dimensions replaced: types are inferred again, shape attributes substituted, dead nodes dropped
+/// (inputs stay). Throws Error where a binding names no dimension of the graph or is negative, or a type no longer fits.
 Graph specialize(const Graph& graph, const DimBindings& bindings);
-/// As above where the shapes of some inputs are given (by name): binds the symbols that they show. Throws where a shape
-/// contradicts the declared one.
+/// The bindings that given shapes of some inputs (by name) imply: dimensions that are a plain symbol bind it, constants and
+/// expressions are checked. Throws Error where a shape contradicts the declared one or another shape.
 DimBindings bind_shapes(const Graph& graph, const std::vector<std::pair<std::string, std::vector<int64_t>>>& shapes);
 
 }  // namespace weft::ir

@@ -1,0 +1,49 @@
+#include "ir/support/nearest.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr size_t kLongest = 64;  // longer names are not compared: the cost is the product of the lengths
+
+/// Optimal string alignment distance (Damerau-Levenshtein without overlapping swaps).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  size_t best_distance = kLongest;
+  if (name.empty() || name.size() > kLongest) return best;
+  for (std::string_view c : candidates) {
+    size_t longer = std::max(name.size(), c.size()), shorter = std::min(name.size(), c.size());
+    size_t allowed = std::max<size_t>(1, longer / 3);
+    if (c.empty() || c.size() > kLongest || longer - shorter > allowed) continue;
+    size_t d = distance(name, c);
+    if (d <= allowed && (d < best_distance || (d == best_distance && c < best))) best = c, best_distance = d;
+  }
+  return best;
+}
+
+std::string suggest(std::string_view name, std::span<const std::string_view> candidates) {
+  std::string_view found = nearest(name, candidates);
+  return found.empty() ? std::string() : "; did you mean '" + std::string(found) + "'?";
+}
+
+}  // namespace weft
