@@ -130,6 +130,7 @@ Dim combine(DimOp op, Dim a, Dim b) {
       break;
     case DimOp::floor_div:
     case DimOp::ceil_div:
+      if (b.is(0)) fail(ErrorCode::invalid_argument, "dimension {} divided by 0", a.text());
       if (b.is(1)) return a;
       if (a == b) return 1;
       break;

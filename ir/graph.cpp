@@ -78,11 +78,13 @@ NodeId Graph::add(Op op, std::vector<Value> operands, const Attributes& attribut
     types.push_back(type(v));
   }
   try {
-    Attributes complete_attributes = complete(op, attributes);
+    Attributes complete_attributes = complete(op, attributes, types);
     std::vector<TensorType> results = infer(op, types, complete_attributes);
     return append({op, share(std::move(complete_attributes)), std::move(operands), std::move(results), std::string(name), {}});
   } catch (const Error& e) {
-    throw e.within(describe(op, types, attributes, name));
+    std::string place = describe(op, types, attributes, name);  // says all that the op's own place says
+    bool said = e.where().starts_with(std::string(to_string(op)) + "(");
+    throw said ? Error(e.code(), e.message(), std::move(place)) : e.within(place);
   }
 }
 

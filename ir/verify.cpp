@@ -113,7 +113,7 @@ class Verifier {
       if (check_value(v, id.value, place(id))) types.push_back(graph_.type(v));
     if (types.size() != n.operands.size()) return;
     try {
-      Attributes complete_attributes = complete(n.op, *n.attributes);
+      Attributes complete_attributes = complete(n.op, *n.attributes, types);
       if (!(complete_attributes == *n.attributes))
         violation(fmt::format("{} has the attributes {} where the schema gives {}", place(id), print_attributes(*n.attributes),
                               print_attributes(complete_attributes)));

@@ -186,6 +186,8 @@ Expr Parser::special_number(TextPosition at, bool negative) {
     ++next_;
     if (token().kind != TokenKind::number || !spelling().starts_with("0x")) unexpected("the NaN's mantissa bits (0x...)");
     s += "(" + std::string(spelling()) + ")";
+    double nan = 0;
+    if (auto reason = read_number(s, DType::f64, &nan)) source_.fail(at, *reason);
     ++next_;
     expect(")", "after the NaN's mantissa bits");
   }

@@ -84,13 +84,14 @@ class GraphPrinter {
     return out;
   }
 
-  std::string returns() const {
+  /// `named`: with the names of outputs where they differ from those of their values.
+  std::string returns(bool named) const {
     std::string out = "return";
     for (const Output& o : graph_.outputs()) {
       out += &o == graph_.outputs().data() ? " " : ", ";
       std::string value = names_.of(o.value);
       bool plain = value[0] != '%';
-      if (o.name != (plain ? value : "")) out += (is_identifier(o.name) ? o.name : quote(o.name)) + ": ";
+      if (named && o.name != (plain ? value : "")) out += (is_identifier(o.name) ? o.name : quote(o.name)) + ": ";
       out += value;
     }
     return out;
@@ -140,15 +141,15 @@ std::string print_graph(const Graph& graph, const PrintOptions& options) {
     if (graph.node(NodeId(i)).op == Op::input) continue;
     out += "  " + printer.statement(NodeId(i)) + (options.types ? printer.types(NodeId(i)) : "") + "\n";
   }
-  return out + "  " + printer.returns() + "\n}\n";
+  return out + "  " + printer.returns(true) + "\n}\n";
 }
 
-std::string print_program(const Graph& graph) {
+std::string print_program(const Graph& graph) {  // outputs of a program are known by their place, not by name
   GraphPrinter printer(graph, {});
   std::string out = "{" + printer.inputs() + " ";
   for (uint32_t i = 0; i < graph.size(); ++i)
     if (graph.node(NodeId(i)).op != Op::input) out += printer.statement(NodeId(i)) + "; ";
-  return out + printer.returns() + "}";
+  return out + printer.returns(false) + "}";
 }
 
 }  // namespace weft::ir
