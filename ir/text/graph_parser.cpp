@@ -138,7 +138,7 @@ void Parser::statement(Graph& graph, Names& names) {
   }
 }
 
-void Parser::returns(Graph& graph, Names& names) {
+void Parser::returns(Graph& graph, Names& names, bool keep_names) {
   std::set<std::string, std::less<>> seen;
   Builder builder(graph, source_, names.lookup, std::nullopt);
   do {
@@ -148,13 +148,13 @@ void Parser::returns(Graph& graph, Names& names) {
     if (named) ++next_;
     Expr expr = expression();
     if (!named && expr.kind == Expr::Kind::name && !is_value_number(expr.name)) name = expr.name;
-    if (!name.empty() && !seen.insert(name).second)
+    if (keep_names && !name.empty() && !seen.insert(name).second)
       source_.fail(at, fmt::format("two outputs are named {}; name one of them: `other: value`", quote(name.substr(0, 80))));
     graph.output(name, builder.value(expr));
   } while (accept(","));
 }
 
-void Parser::body(Graph& graph, Names& names) {
+void Parser::body(Graph& graph, Names& names, bool keep_names) {
   bool before = lines_matter_;
   while (!is_word("return")) {
     if (at_end() || is("}")) unexpected("a statement or return");
@@ -164,7 +164,7 @@ void Parser::body(Graph& graph, Names& names) {
   }
   ++next_;
   lines_matter_ = true;
-  if (!is("}")) returns(graph, names);
+  if (!is("}")) returns(graph, names, keep_names);
   lines_matter_ = before;
   expect("}", "after the outputs");
 }
@@ -176,7 +176,7 @@ Graph Parser::graph() {
   Names names;
   inputs(graph, names);
   expect("{", "before the statements of the graph");
-  body(graph, names);
+  body(graph, names, true);
   return graph;
 }
 
@@ -188,7 +188,7 @@ Expr Parser::program() {
   Graph graph("program");
   Names names;
   inputs(graph, names);
-  body(graph, names);
+  body(graph, names, false);
   try {
     e.program = make_program(graph);
   } catch (const Error& error) {

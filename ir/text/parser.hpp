@@ -51,11 +51,11 @@ class Parser {
   // Graphs.
   std::string name_or_string(std::string_view what);
   void inputs(Graph& graph, Names& names);
-  void body(Graph& graph, Names& names);
+  void body(Graph& graph, Names& names, bool keep_names);  // of outputs: a program has none
   void statement(Graph& graph, Names& names);
   void leaf(Graph& graph, Names& names, const Expr& target);
   void bind(Graph& graph, Names& names, const std::vector<Expr>& targets, const Expr& value);
-  void returns(Graph& graph, Names& names);
+  void returns(Graph& graph, Names& names, bool keep_names);
   Expr target();
   std::string hint(const std::string& otherwise);
   Expr program();
