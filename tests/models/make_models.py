@@ -50,7 +50,7 @@ class Net:
 
     def weight(self, array, hint="w"):
         name = f"{hint}_{len(self.initializers)}"
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.initializers.append(numpy_helper.from_array(np.array(array, order="C"), name))
         return name
 
     def constant(self, values, dtype=np.float32):
@@ -290,7 +290,7 @@ def main():
         if os.path.exists(path) and not options.force:
             continue
         model = MODELS[name](name)
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(model, full_check=True)
         with open(path + ".part", "wb") as file:
             file.write(model.SerializeToString(deterministic=True))
         os.replace(path + ".part", path)
