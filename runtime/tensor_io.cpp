@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ir/import/onnx.hpp"
 #include "ir/support/error.hpp"
 #include "runtime/container.hpp"
 
@@ -107,7 +108,10 @@ ir::NamedTensors load_tensors(const fs::path& file) {
       if (!fs::is_regular_file(file) && fs::exists(file)) fail(ErrorCode::io, "is no regular file");
       return load_npz(file);
     }
-    if (extension == ".pb") return load_tensor_proto(file);
+    if (extension == ".pb") {
+      auto [name, tensor] = ir::read_onnx_tensor(file);
+      return {{name, tensor}};
+    }
     fail(ErrorCode::invalid_argument, "tensor files end in .npy, .npz or .pb");
   });
 }
