@@ -1,0 +1,405 @@
+// A convolution as a kernel: longer than most files because the run of one item (gather, guard, primitive, scatter) is told in one place.
+#include "backends/onednn/conv_kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "backends/onednn/conv_pack.hpp"
+#include "backends/onednn/launcher.hpp"
+#include "backends/onednn/magnitude.hpp"
+#include "ir/support/error.hpp"
+
+namespace weft::backends::onednn {
+namespace {
+
+constexpr double kSafe = 1e37;  // bounds below this leave no room for overflow, hence for NaN
+constexpr int64_t kAlign = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// A sub-box of a view: its first element and its sizes.
+struct Box {
+  int64_t image, images, row, rows, channel, channels;
+};
+int64_t offset_of(const View& view, const Box& box) {
+  return view.offset + box.image * even_stride(view.axes[0]).value_or(0) + box.row * even_stride(view.axes[1]).value_or(0) +
+         box.channel * even_stride(view.axes.back()).value_or(0);
+}
+/// Dimensions and strides of a sub-box, sub-dimensions spelled out, and the strides of a dense tile of them.
+struct BoxDims {
+  Dims dims, strides, dense;
+};
+BoxDims box_dims(const View& view, const Box& box) {
+  BoxDims result;
+  const auto append = [&](const Axis& axis, int64_t size) {
+    if (axis.size() > 1) {  // whole axes only
+      for (const SubDim& d : axis) result.dims.push_back(d.size), result.strides.push_back(d.stride);
+    } else {
+      result.dims.push_back(size);
+      result.strides.push_back(std::max<int64_t>(axis.empty() ? 1 : axis[0].stride, 1));
+    }
+  };
+  append(view.axes[0], box.images);
+  append(view.axes[1], box.rows);
+  for (size_t i = 2; i + 1 < view.axes.size(); ++i) append(view.axes[i], axis_size(view.axes[i]));
+  append(view.axes.back(), box.channels);
+  result.dense.assign(result.dims.size(), 1);
+  for (size_t i = result.dims.size(); i-- > 1;) result.dense[i - 1] = result.dense[i] * result.dims[i];
+  return result;
+}
+TileCopy gather(const View& view, const Box& box) {
+  const BoxDims d = box_dims(view, box);
+  return {d.dims, d.strides, d.dense};
+}
+TileCopy scatter(const View& view, const Box& box) {
+  const BoxDims d = box_dims(view, box);
+  return {d.dims, d.dense, d.strides};
+}
+
+/// How the operand of a step comes to the primitive.
+enum class Feed : uint8_t { none, constant, direct, tile, destination };
+
+/// Everything that depends on the size of an item and not on its place.
+struct Variant {
+  ConvItem shape;  // place and part are of no account
+  std::unique_ptr<Launcher> apart, in_place;  // residual as a binary post-op, and as the sum with what stands in the destination
+  std::unique_ptr<TileCopy> gather_source, scatter_destination;
+  std::vector<std::unique_ptr<TileCopy>> gather_operand;  // one a step, null where not needed
+  Desc weights;
+  int64_t source_elements = 0, destination_elements = 0;
+  int64_t source_tile = -1, destination_tile = -1, scratchpad = 0, bytes = 0;  // places in the scratch of a part
+  std::vector<int64_t> operand_tile;
+};
+
+struct PlacedItem {
+  ConvItem item;
+  size_t variant = 0, slice = 0;
+};
+
+class ConvKernel : public Kernel {
+ public:
+  ConvKernel(ConvForm form, const ConvSplit& split, bool residual_as_sum) : form_(std::move(form)), residual_as_sum_(residual_as_sum) {
+    take_bias();
+    resources_.parts = split.parts;
+    channels_ = axis_size(form_.destination.axes.back());
+    const bool slices = std::any_of(split.items.begin(), split.items.end(), [&](const ConvItem& i) { return i.channels != channels_; });
+    source_direct_ = is_dense(form_.source);
+    int64_t pixels = element_count(form_.destination) / channels_;
+    destination_direct_ = is_dense(form_.destination) && (!slices || pixels == 1);
+    plan_feeds();
+    const SingleThreaded guard;
+    for (const ConvItem& item : split.items) place(item);
+    for (const Variant& v : variants_) resources_.scratch_bytes = std::max(resources_.scratch_bytes, v.bytes);
+  }
+
+  const ir::KernelResources& resources() const override { return resources_; }
+
+  std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override {
+    return pack_conv(form_, has_bias_ ? &bias_ : nullptr, slices_, operands);
+  }
+
+  void run(const RunContext& context, int part) const override {
+    const auto* packed = static_cast<const ConvParameters*>(context.packed);
+    if (!packed) fail(ErrorCode::invalid_argument, "onednn: a convolution is run without the parameters that pack() made");
+    const SingleThreaded guard;
+    for (const PlacedItem& item : items_)
+      if (item.item.part == part) run_item(context, *packed, item);
+  }
+
+ private:
+  /// The parameter added to each channel first is the bias of the primitive.
+  void take_bias() {
+    if (form_.steps.empty() || !form_.bias_first) return;
+    has_bias_ = true;
+    bias_ = form_.steps[0];
+    form_.steps.erase(form_.steps.begin());
+  }
+
+  bool is_residual(size_t step) const {
+    return step == 0 && form_.steps[0].kind == StepKind::add && form_.steps[0].spread == Spread::full;
+  }
+
+  void plan_feeds() {
+    for (size_t i = 0; i < form_.steps.size(); ++i) {
+      const Step& s = form_.steps[i];
+      if (loses_nan(s.kind)) guarded_ = i + 1;
+      Feed feed = Feed::none;
+      if (s.spread == Spread::constant) feed = Feed::constant;
+      if (s.spread == Spread::scalar || s.spread == Spread::channel || s.spread == Spread::image_channel) feed = Feed::direct;
+      if (s.spread == Spread::full) {
+        const bool direct = destination_direct_ && is_dense(s.operand);
+        feed = direct ? Feed::direct : Feed::tile;
+        if (is_residual(i)) {
+          if (direct && used_once(s.operand.input)) resources_.in_place = {s.operand.input};
+          if (!direct || residual_as_sum_) feed = Feed::destination;
+        }
+      }
+      feeds_.push_back(feed);
+    }
+  }
+
+  bool used_once(int input) const {
+    int uses = form_.source.input == input ? 1 : 0;
+    uses += form_.weights.input == input ? 1 : 0;
+    for (const Step& s : form_.steps)
+      if (s.spread != Spread::none && s.spread != Spread::constant) uses += s.operand.input == input ? 1 : 0;
+    return uses == 1;
+  }
+
+  void place(const ConvItem& item) {
+    ConvItem shape = item;
+    shape.image = shape.row = shape.input_row = shape.channel = shape.part = 0;
+    size_t v = 0;
+    while (v < variants_.size() && !same_shape(variants_[v].shape, shape)) ++v;
+    if (v == variants_.size()) variants_.push_back(build(shape));
+    const WeightSlice slice{item.channel, item.channels, variants_[v].weights};
+    size_t s = static_cast<size_t>(std::find(slices_.begin(), slices_.end(), slice) - slices_.begin());
+    if (s == slices_.size()) slices_.push_back(slice);
+    items_.push_back({item, v, s});
+  }
+
+  static bool same_shape(const ConvItem& a, const ConvItem& b) {
+    return a.images == b.images && a.rows == b.rows && a.input_rows == b.input_rows && a.pad_begin == b.pad_begin &&
+           a.pad_end == b.pad_end && a.channels == b.channels;
+  }
+
+  Dims tile_dims(const View& view, int64_t images, int64_t rows, int64_t channels) const {
+    if (view.axes.size() == 3) return {images, channels, 1, rows};  // one-dimensional: a picture of one line
+    Dims dims{images, channels, rows};
+    for (size_t i = 2; i + 1 < view.axes.size(); ++i) dims.push_back(axis_size(view.axes[i]));
+    return dims;
+  }
+
+  ConvDesc describe(const ConvItem& shape) const {
+    const int64_t inputs = axis_size(form_.source.axes.back());
+    ConvDesc conv;
+    conv.source = channels_last(tile_dims(form_.source, shape.images, shape.input_rows, inputs));
+    conv.destination = channels_last(tile_dims(form_.destination, shape.images, shape.rows, shape.channels));
+    Dims weights;
+    if (form_.groups != 1) weights.push_back(form_.groups);
+    weights.push_back(shape.channels / form_.groups);
+    weights.push_back(axis_size(form_.weights.axes[1]));
+    if (form_.window.size() == 1) weights.push_back(1);
+    weights.insert(weights.end(), form_.window.begin(), form_.window.end());
+    conv.weights = any_desc(weights);
+    if (has_bias_) conv.bias = f32_desc({shape.channels});
+    conv.strides = form_.strides;
+    for (int64_t d : form_.dilations) conv.dilations.push_back(d - 1);
+    conv.pads_begin = form_.pads_begin;
+    conv.pads_end = form_.pads_end;
+    conv.pads_begin[0] = shape.pad_begin;
+    conv.pads_end[0] = shape.pad_end;
+    if (form_.window.size() == 1) {
+      conv.strides.insert(conv.strides.begin(), 1);
+      for (Dims* zeros : {&conv.dilations, &conv.pads_begin, &conv.pads_end}) zeros->insert(zeros->begin(), 0);
+    }
+    return conv;
+  }
+
+  Desc operand_desc(const Step& s, const ConvItem& shape, const Desc& destination) const {
+    if (s.spread == Spread::full) return destination;
+    Dims ones(std::max<size_t>(form_.destination.axes.size(), 4), 1);
+    if (s.spread == Spread::channel || s.spread == Spread::image_channel) ones[1] = shape.channels;
+    return f32_desc(ones);
+  }
+
+  /// The primitive with the residual as a sum (in place) or as a binary post-op; the arguments follow `arguments()`.
+  Compiled compile(const ConvDesc& conv, const ConvItem& shape, size_t steps, bool sum, std::vector<std::pair<int, Desc>>& list) const {
+    std::vector<PostOp> post_ops;
+    std::vector<std::pair<int, Desc>> operands;
+    for (size_t i = 0; i < steps; ++i) {
+      const Step& s = form_.steps[i];
+      if (s.spread == Spread::none) {
+        append_eltwise(s, post_ops);
+      } else if (sum && is_residual(i)) {
+        post_ops.push_back({PostOp::Kind::sum, {}, 0, 0, {}});
+      } else {
+        const Desc operand = operand_desc(s, shape, conv.destination);
+        operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(post_ops.size())) | DNNL_ARG_SRC_1, operand});
+        post_ops.push_back({PostOp::Kind::binary, binary_algorithm(s.kind), 0, 0, operand});
+      }
+    }
+    Compiled c = make_conv(conv, post_ops);
+    if (c.implementation.find("ref") != std::string::npos || c.implementation.find("simple") != std::string::npos) {
+      fail(ErrorCode::unsupported, "oneDNN would run this convolution by its slow implementation {}", c.implementation);
+    }
+    list = {{DNNL_ARG_SRC, c.source}, {DNNL_ARG_WEIGHTS, c.weights}, {DNNL_ARG_DST, c.destination}, {DNNL_ARG_SCRATCHPAD, c.scratchpad}};
+    if (has_bias_) list.push_back({DNNL_ARG_BIAS, conv.bias});
+    list.insert(list.end(), operands.begin(), operands.end());
+    return c;
+  }
+
+  Variant build(const ConvItem& shape) {
+    Variant v;
+    v.shape = shape;
+    const ConvDesc conv = describe(shape);
+    const Box from{0, shape.images, 0, shape.input_rows, 0, axis_size(form_.source.axes.back())};
+    const Box to{0, shape.images, 0, shape.rows, 0, shape.channels};
+    v.source_elements = static_cast<int64_t>(conv.source.get_size() / sizeof(float));
+    v.destination_elements = static_cast<int64_t>(conv.destination.get_size() / sizeof(float));
+    int64_t bytes = 0;
+    const auto reserve = [&](int64_t elements) {
+      const int64_t at = bytes;
+      bytes += aligned(elements * static_cast<int64_t>(sizeof(float)));
+      return at;
+    };
+    if (!source_direct_) {
+      v.gather_source = std::make_unique<TileCopy>(gather(form_.source, from));
+      v.source_tile = reserve(v.source_elements);
+    }
+    if (!destination_direct_) {
+      v.scatter_destination = std::make_unique<TileCopy>(scatter(form_.destination, to));
+      v.destination_tile = reserve(v.destination_elements);
+    }
+    for (size_t i = 0; i < feeds_.size(); ++i) {
+      const bool copied = feeds_[i] == Feed::tile || feeds_[i] == Feed::destination;
+      v.gather_operand.push_back(copied ? std::make_unique<TileCopy>(gather(form_.steps[i].operand, to)) : nullptr);
+      v.operand_tile.push_back(feeds_[i] == Feed::tile ? reserve(v.destination_elements) : -1);
+    }
+    v.scratchpad = bytes;
+    const bool residual = !feeds_.empty() && is_residual(0);
+    int64_t scratchpad = 0;
+    const auto launcher = [&](bool sum) {
+      std::vector<std::pair<int, Desc>> list;
+      Compiled c = compile(conv, shape, form_.steps.size(), sum, list);
+      scratchpad = std::max(scratchpad, static_cast<int64_t>(c.scratchpad.get_size()));
+      v.weights = c.weights;
+      resources_.implementation = c.implementation;
+      return std::make_unique<Launcher>(std::move(c.primitive), std::move(list));
+    };
+    if (residual && (feeds_[0] == Feed::destination || !resources_.in_place.empty())) v.in_place = launcher(true);
+    if (!residual || feeds_[0] == Feed::direct) v.apart = launcher(false);
+    v.bytes = bytes + aligned(scratchpad);
+    return v;
+  }
+
+  /// Pointers of one item in one run.
+  struct Bound {
+    const float* source;
+    float* destination;
+    std::vector<const float*> operands;  // one a step; null where the step has none
+    void* scratchpad;
+    bool in_place;
+  };
+
+  void run_item(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed) const {
+    const Variant& v = variants_[placed.variant];
+    const Bound bound = bind(context, v, placed.item);
+    if (guarded_ > 0 && !safe(packed, v, bound)) {
+      run_plainly(packed, placed, bound);
+    } else {
+      launch(bound.in_place ? *v.in_place : *v.apart, packed, placed.slice, bound, form_.steps.size(), bound.destination);
+    }
+    if (v.scatter_destination) {
+      const ConvItem& i = placed.item;
+      const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
+      v.scatter_destination->execute(bound.destination, static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
+    }
+  }
+
+  Bound bind(const RunContext& context, const Variant& v, const ConvItem& i) const {
+    const auto input = [&](const View& view) { return static_cast<const float*>(context.inputs[static_cast<size_t>(view.input)]); };
+    char* scratch = static_cast<char*>(context.scratch);
+    const auto tile = [&](int64_t at) { return reinterpret_cast<float*>(scratch + at); };
+    const Box from{i.image, i.images, i.input_row, i.input_rows, 0, 0}, to{i.image, i.images, i.row, i.rows, i.channel, i.channels};
+    Bound b;
+    b.source = input(form_.source) + offset_of(form_.source, from);
+    if (v.gather_source) {
+      v.gather_source->execute(b.source, tile(v.source_tile));
+      b.source = tile(v.source_tile);
+    }
+    b.destination = v.scatter_destination ? tile(v.destination_tile) : static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, to);
+    for (size_t s = 0; s < form_.steps.size(); ++s) {
+      const Step& step = form_.steps[s];
+      const float* at = nullptr;
+      if (feeds_[s] == Feed::constant) at = &step.constant;
+      if (feeds_[s] == Feed::direct || v.gather_operand[s]) at = input(step.operand) + operand_offset(step, to);
+      if (v.gather_operand[s]) {
+        float* copy = feeds_[s] == Feed::destination ? b.destination : tile(v.operand_tile[s]);
+        if (at != copy) v.gather_operand[s]->execute(at, copy);
+        at = copy;
+      }
+      b.operands.push_back(at);
+    }
+    b.in_place = !b.operands.empty() && v.in_place && b.operands[0] == b.destination;
+    b.scratchpad = scratch + v.scratchpad;
+    return b;
+  }
+
+  static int64_t operand_offset(const Step& s, const Box& box) {
+    if (s.spread == Spread::scalar) return s.operand.offset;
+    return offset_of(s.operand, box);  // repeated axes have stride 0
+  }
+
+  void launch(const Launcher& launcher, const ConvParameters& packed, size_t slice, const Bound& b, size_t steps, float* destination) const {
+    std::vector<Argument> list{{b.source}, {nullptr, packed.weights[slice].get()}, {destination}, {b.scratchpad}};
+    if (has_bias_) list.push_back({nullptr, packed.bias[slice].get()});
+    for (size_t i = 0; i < steps; ++i) {
+      if (form_.steps[i].spread == Spread::none || (b.in_place && is_residual(i))) continue;
+      list.push_back({b.operands[i]});
+    }
+    launcher.execute(list);
+  }
+
+  /// True where no number can overflow, and so no NaN arise, before the last step that would lose it.
+  bool safe(const ConvParameters& packed, const Variant& v, const Bound& b) const {
+    double x = packed.weight_norm * largest_magnitude(b.source, v.source_elements) + packed.bias_bound;
+    for (size_t i = 0; i < guarded_; ++i) {
+      if (!(x < kSafe)) return false;
+      const Step& s = form_.steps[i];
+      double y = 0;
+      if (s.spread == Spread::constant) {
+        y = std::fabs(s.constant);
+      } else if (s.spread != Spread::none) {
+        const int64_t count = s.spread == Spread::full ? v.destination_elements : s.spread == Spread::scalar ? 1 : v.shape.channels;
+        y = packed.operand_bounds[i] >= 0 ? packed.operand_bounds[i] : largest_magnitude(b.operands[i], count);
+      }
+      if (!(y < kSafe)) return false;
+      x = onednn::bound(s, x, y);
+    }
+    return x < kSafe;
+  }
+
+  /// The rare case: the sums by oneDNN without post-ops, the steps by plain arithmetic that keeps NaN and infinities.
+  void run_plainly(const ConvParameters& packed, const PlacedItem& placed, const Bound& b) const {
+    const Variant& v = variants_[placed.variant];
+    std::vector<std::pair<int, Desc>> list;
+    const Compiled c = compile(describe(v.shape), v.shape, 0, false, list);
+    const OwnMemory sums(c.destination), scratchpad(c.scratchpad);
+    if (!(c.weights == v.weights)) fail(ErrorCode::internal, "onednn: weights without post-ops are laid out differently");
+    Bound plain = b;
+    plain.scratchpad = scratchpad.data();
+    launch(Launcher(c.primitive, list), packed, placed.slice, plain, 0, static_cast<float*>(sums.data()));
+    const float* from = static_cast<const float*>(sums.data());
+    for (int64_t e = 0; e < v.destination_elements; ++e) {
+      float x = from[e];
+      for (size_t i = 0; i < form_.steps.size(); ++i) {
+        const Step& s = form_.steps[i];
+        const int64_t at = s.spread == Spread::full ? e : s.spread == Spread::channel || s.spread == Spread::image_channel ? e % v.shape.channels : 0;
+        x = apply(s, x, b.operands[i] ? b.operands[i][at] : 0.0f);
+      }
+      b.destination[e] = x;
+    }
+  }
+
+  ConvForm form_;
+  Step bias_;
+  bool residual_as_sum_;  ///< im2col code mistakes the places of a tensor in a binary post-op (2.6.3)
+  bool has_bias_ = false, source_direct_ = false, destination_direct_ = false;
+  int64_t channels_ = 0;
+  size_t guarded_ = 0;  // steps up to the last that loses NaN; 0 = none
+  std::vector<Feed> feeds_;
+  std::vector<Variant> variants_;
+  std::vector<WeightSlice> slices_;
+  std::vector<PlacedItem> items_;
+  ir::KernelResources resources_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_conv_kernel(ConvForm form, const ConvSplit& split, bool residual_as_sum) {
+  return std::make_unique<ConvKernel>(std::move(form), split, residual_as_sum);
+}
+
+}  // namespace weft::backends::onednn

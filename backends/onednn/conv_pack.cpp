@@ -1,0 +1,150 @@
+#include "backends/onednn/conv_pack.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/onednn/launcher.hpp"
+#include "backends/onednn/magnitude.hpp"
+#include "ir/support/error.hpp"
+
+namespace weft::backends::onednn {
+namespace {
+
+void* allocate(size_t bytes) {
+  void* p = std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64));
+  if (!p) fail(ErrorCode::limit, "onednn: no memory for {} bytes of packed weights", bytes);
+  return p;
+}
+
+/// Calls f(offset) for every element of some axes, in row-major order.
+template <typename F>
+void for_each(std::span<const Axis> axes, int64_t offset, F&& f) {
+  std::vector<SubDim> dims;
+  for (const Axis& axis : axes) dims.insert(dims.end(), axis.begin(), axis.end());
+  std::vector<int64_t> index(dims.size(), 0);
+  for (;;) {
+    f(offset);
+    size_t i = dims.size();
+    while (i > 0 && index[i - 1] + 1 == dims[i - 1].size) {
+      offset -= index[i - 1] * dims[i - 1].stride;
+      index[--i] = 0;
+    }
+    if (i == 0) return;
+    ++index[i - 1];
+    offset += dims[i - 1].stride;
+  }
+}
+
+const float* data_of(const View& view, std::span<const ir::Tensor> operands) {
+  const ir::Tensor& tensor = operands[static_cast<size_t>(view.input)];
+  if (!tensor.defined()) fail(ErrorCode::invalid_argument, "onednn: parameter operand {} is not given", view.input);
+  return tensor.as<float>().data() + view.offset;
+}
+
+/// The weights as a dense [O, I, window...] array.
+std::vector<float> dense_weights(const View& weights, const float* from) {
+  std::vector<float> dense(static_cast<size_t>(element_count(weights)));
+  size_t next = 0;
+  for_each(weights.axes, 0, [&](int64_t offset) { dense[next++] = from[offset]; });
+  return dense;
+}
+
+double largest_row_sum(const View& weights, const float* from) {
+  // Sum of |w| an output channel, accumulated in the order of memory if the channel is not outermost.
+  const int64_t outputs = axis_size(weights.axes[0]);
+  std::vector<double> sums(static_cast<size_t>(outputs), 0.0);
+  const std::span<const Axis> inner(weights.axes.begin() + 1, weights.axes.end());
+  const std::optional<int64_t> step = even_stride(weights.axes[0]);
+  if (step && *step == 1) {
+    for_each(inner, 0, [&](int64_t offset) {
+      for (int64_t o = 0; o < outputs; ++o) sums[static_cast<size_t>(o)] += std::fabs(from[offset + o]);
+    });
+  } else {
+    size_t channel = 0;
+    for_each(std::span<const Axis>(weights.axes.begin(), 1), 0, [&](int64_t base) {
+      double sum = 0;
+      for_each(inner, base, [&](int64_t offset) { sum += std::fabs(from[offset]); });
+      sums[channel++] = sum;
+    });
+  }
+  double largest = 0;
+  for (double s : sums) largest = std::isnan(s) ? HUGE_VAL : std::max(largest, s);
+  return largest;
+}
+
+Dims grouped(const ConvForm& form, int64_t outputs, int64_t channels) {
+  Dims dims;
+  if (form.groups != 1) dims.push_back(form.groups);
+  dims.push_back(outputs / form.groups);
+  dims.push_back(channels);
+  if (form.window.size() == 1) dims.push_back(1);
+  dims.insert(dims.end(), form.window.begin(), form.window.end());
+  return dims;
+}
+
+/// Descriptor of one slice of the parameter as it lies in memory, where all its axes are even.
+std::optional<Desc> plain_desc(const ConvForm& form, const WeightSlice& slice) {
+  std::vector<int64_t> strides;
+  for (const Axis& axis : form.weights.axes) {
+    const std::optional<int64_t> stride = even_stride(axis);
+    if (!stride) return std::nullopt;
+    strides.push_back(std::max<int64_t>(*stride, 1));
+  }
+  if (form.window.size() == 1) strides.insert(strides.begin() + 2, strides[2]);
+  if (form.groups != 1) strides.insert(strides.begin(), strides[0] * (slice.channels / form.groups));
+  return f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])), strides);
+}
+
+OwnMemory packed_slice(const ConvForm& form, const WeightSlice& slice, const float* from, const std::vector<float>& dense) {
+  OwnMemory to(slice.desc);
+  std::memset(to.data(), 0, static_cast<size_t>(to.bytes()));
+  const std::optional<Desc> plain = dense.empty() ? plain_desc(form, slice) : std::nullopt;
+  const int64_t row = element_count(form.weights) / axis_size(form.weights.axes[0]);
+  const Desc source = plain ? *plain : f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])));
+  const float* base = plain ? from + slice.channel * even_stride(form.weights.axes[0]).value_or(0) : dense.data() + slice.channel * row;
+  execute_reorder(make_reorder(source, slice.desc), source, base, slice.desc, to.data());
+  return to;
+}
+
+}  // namespace
+
+OwnMemory::OwnMemory(const Desc& desc) : desc_(desc), storage_(allocate(desc.get_size())), memory_(desc, engine(), storage_.get()) {}
+
+int64_t ConvParameters::bytes() const {
+  int64_t total = 0;
+  for (const OwnMemory& m : weights) total += m.bytes();
+  for (const OwnMemory& m : bias) total += m.bytes();
+  return total;
+}
+
+std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias, std::span<const WeightSlice> slices,
+                                          std::span<const ir::Tensor> operands) {
+  const SingleThreaded guard;
+  auto packed = std::make_unique<ConvParameters>();
+  const float* weights = data_of(form.weights, operands);
+  std::vector<float> dense;
+  if (!plain_desc(form, slices[0])) dense = dense_weights(form.weights, weights);
+  for (const WeightSlice& slice : slices) packed->weights.push_back(packed_slice(form, slice, weights, dense));
+  packed->weight_norm = largest_row_sum(form.weights, weights);
+  if (bias) {
+    const float* from = data_of(bias->operand, operands);
+    for (const WeightSlice& slice : slices) {
+      packed->bias.emplace_back(f32_desc({slice.channels}));
+      std::memcpy(packed->bias.back().data(), from + slice.channel, static_cast<size_t>(slice.channels) * sizeof(float));
+    }
+    packed->bias_bound = largest_magnitude(from, axis_size(form.destination.axes.back()));
+  }
+  for (const Step& s : form.steps) {
+    const bool parameter = s.operand.input >= 0 && s.spread != Spread::none && s.spread != Spread::constant &&
+                           operands[static_cast<size_t>(s.operand.input)].defined();
+    packed->operand_bounds.push_back(-1);
+    if (!parameter) continue;
+    const ir::Tensor& tensor = operands[static_cast<size_t>(s.operand.input)];
+    packed->operand_bounds.back() = largest_magnitude(tensor.as<float>().data(), tensor.elements());
+  }
+  return packed;
+}
+
+}  // namespace weft::backends::onednn

@@ -1,0 +1,153 @@
+// The backend: recognises a program, prices it, compiles it; remembers all three by the program's hash.
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "backends/backend.hpp"
+#include "backends/onednn/conv_kernel.hpp"
+#include "backends/onednn/cost.hpp"
+#include "backends/onednn/matmul_kernel.hpp"
+#include "backends/onednn/rules.hpp"
+#include "ir/support/error.hpp"
+
+namespace weft::backends::onednn {
+namespace {
+
+constexpr size_t kEstimates = 1 << 16, kKernels = 512;  // remembered; the cache is emptied when full
+
+struct Key {
+  Hash128 program;
+  std::vector<ir::OperandKind> operands;
+  int threads;
+  auto operator<=>(const Key&) const = default;
+};
+Key key_of(const ir::KernelRequest& request) { return {request.program->hash(), request.operands, request.threads}; }
+
+/// A program made ready: the form with its split and price.
+struct Ready {
+  Form form;
+  ConvSplit conv_split;
+  MatmulSplit matmul_split;
+  std::string kernel;
+  uint64_t nanoseconds = 0;
+  bool residual_as_sum = false;
+};
+
+/// A tensor operand that is not the residual added first.
+bool has_tensor_operand(const ConvForm& form) {
+  const size_t first = form.bias_first ? 1 : 0;
+  for (size_t i = 0; i < form.steps.size(); ++i) {
+    const Step& s = form.steps[i];
+    if (s.spread == Spread::full && !(i == first && s.kind == StepKind::add)) return true;
+  }
+  return false;
+}
+
+Ready ready_conv(ConvForm form, int threads) {
+  simplify(form);
+  const std::string implementation = implementation_of(form);
+  if (implementation.empty()) return {Unfit{"oneDNN has no such convolution"}, {}, {}, {}, 0, false};
+  if (implementation.find("ref") != std::string::npos) return {Unfit{"oneDNN has only its slow reference code for it"}, {}, {}, {}, 0, false};
+  Ready ready;
+  ready.residual_as_sum = implementation.find("gemm") != std::string::npos;
+  if (ready.residual_as_sum && has_tensor_operand(form)) {
+    return {Unfit{"only im2col code, which takes no tensor operand but a residual that is added first"}, {}, {}, {}, 0, false};
+  }
+  const double one_thread = conv_nanoseconds(form, implementation);
+  ready.conv_split = split_conv(form, threads, one_thread);
+  ready.kernel = form.kernel;
+  ready.nanoseconds = kernel_nanoseconds(one_thread, ready.conv_split.parts, ready.conv_split.balance);
+  ready.form = std::move(form);
+  return ready;
+}
+
+Ready ready_matmul(MatmulForm form, int threads) {
+  const double one_thread = matmul_nanoseconds(form);
+  Ready ready;
+  ready.matmul_split = split_matmul(form, threads, one_thread);
+  ready.kernel = "matmul";
+  ready.nanoseconds = kernel_nanoseconds(one_thread, ready.matmul_split.parts, ready.matmul_split.balance);
+  ready.form = std::move(form);
+  return ready;
+}
+
+Ready make_ready(const ir::KernelRequest& request) {
+  Form form = recognize(*request.program, request.operands);
+  if (auto* conv = std::get_if<ConvForm>(&form)) return ready_conv(std::move(*conv), request.threads);
+  if (auto* matmul = std::get_if<MatmulForm>(&form)) return ready_matmul(std::move(*matmul), request.threads);
+  return {std::move(form), {}, {}, {}, 0, false};
+}
+
+/// A kernel that the cache keeps too.
+class SharedKernel : public Kernel {
+ public:
+  explicit SharedKernel(std::shared_ptr<const Kernel> kernel) : kernel_(std::move(kernel)) {}
+  const ir::KernelResources& resources() const override { return kernel_->resources(); }
+  std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override { return kernel_->pack(operands); }
+  void run(const RunContext& context, int part) const override { kernel_->run(context, part); }
+
+ private:
+  std::shared_ptr<const Kernel> kernel_;
+};
+
+class OneDnn : public Backend {
+ public:
+  std::string_view name() const override { return "onednn"; }
+  std::string version() const override { return "onednn 1, " + library_version(); }
+  const ir::MachineFacts& machine() const override { return machine_facts(); }
+  std::vector<ir::RuleText> rules() const override { return {{"backends/onednn/layout.rules", std::string(kLayoutRules)}}; }
+
+  std::variant<ir::KernelEstimate, ir::Refusal> estimate(const ir::KernelRequest& request) const override {
+    const Key key = key_of(request);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = estimates_.find(key); found != estimates_.end()) return found->second;
+    }
+    const Ready ready = make_ready(request);
+    std::variant<ir::KernelEstimate, ir::Refusal> result = ir::KernelEstimate{ready.kernel, ready.nanoseconds};
+    if (const Unfit* unfit = std::get_if<Unfit>(&ready.form)) result = ir::Refusal{unfit->reason};
+    const std::lock_guard lock(mutex_);
+    if (estimates_.size() >= kEstimates) estimates_.clear();
+    estimates_.emplace(key, result);
+    return result;
+  }
+
+  ir::KernelResources resources(const ir::KernelRequest& request) const override { return shared(request)->resources(); }
+
+  std::unique_ptr<Kernel> compile(const ir::KernelRequest& request) const override {
+    return std::make_unique<SharedKernel>(shared(request));
+  }
+
+ private:
+  std::shared_ptr<const Kernel> shared(const ir::KernelRequest& request) const {
+    const Key key = key_of(request);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
+    }
+    std::shared_ptr<const Kernel> kernel = made(make_ready(request));
+    const std::lock_guard lock(mutex_);
+    if (kernels_.size() >= kKernels) kernels_.clear();
+    return kernels_.emplace(key, kernel).first->second;
+  }
+
+  static std::shared_ptr<const Kernel> made(Ready ready) {
+    if (const Unfit* unfit = std::get_if<Unfit>(&ready.form)) fail(ErrorCode::unsupported, "onednn: {}", unfit->reason);
+    if (auto* conv = std::get_if<ConvForm>(&ready.form)) return make_conv_kernel(std::move(*conv), ready.conv_split, ready.residual_as_sum);
+    return make_matmul_kernel(std::move(std::get<MatmulForm>(ready.form)), ready.matmul_split);
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::map<Key, std::variant<ir::KernelEstimate, ir::Refusal>> estimates_;
+  mutable std::map<Key, std::shared_ptr<const Kernel>> kernels_;
+};
+
+}  // namespace
+
+const Backend& instance();
+const Backend& instance() {
+  static const OneDnn backend;
+  return backend;
+}
+
+}  // namespace weft::backends::onednn
