@@ -54,6 +54,10 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
+  /// Writes the compiled form for these shapes as a .weft file. Weights stay in the model file unless `embed_weights` (or
+  /// where they are in no file).
+  void save(const std::filesystem::path& file, const NamedShapes& shapes = {}, bool embed_weights = false) const;
+
   const std::vector<NamedType>& inputs() const;   ///< types may have symbolic dimensions
   const std::vector<NamedType>& outputs() const;
   /// Null where the session runs a .weft file that needed no recompiling.
@@ -74,6 +78,8 @@ class Session {
 
  private:
   struct State;
+  static Session load_onnx(const std::filesystem::path& model, SessionOptions options);
+  static Session load_plan(const std::filesystem::path& file, SessionOptions options);
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

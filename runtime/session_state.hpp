@@ -29,6 +29,8 @@ struct Session::State {
   std::unique_ptr<const ir::Graph> graph;  // null where a plan file is all there is
   std::vector<NamedType> inputs, outputs;
   bool is_static = false;
+  std::string model;           // absolute path of the source; empty for a graph made in memory
+  ir::DimBindings given_dims;  // bound by the importer; for the provenance
   double load_ms = 0;
   std::mutex mutex;                           // guards `entries`
   std::list<std::shared_ptr<Entry>> entries;  // least recently used first
