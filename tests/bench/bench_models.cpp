@@ -61,7 +61,7 @@ Row time_model(const models::Model& model, int threads, const Options& options) 
   peer_options.threads = threads;
   std::vector<std::unique_ptr<Runner>> runners;
   runners.push_back(load_ort(model_path(model), peer_options));
-  if (options.weft && weft_available()) runners.push_back(load_weft(model_path(model), timed, threads));
+  if (options.weft) runners.push_back(load_weft(model_path(model), timed, threads));
   for (auto& runner : runners) {
     runner->bind(inputs);
     runner->run();

@@ -8,8 +8,6 @@
 
 namespace weft::bench {
 
-/// False in a build without the runtime.
-bool weft_available();
 /// Loads and compiles the model for the shapes of `model_case`; no plan cache.
 std::unique_ptr<Runner> load_weft(const std::filesystem::path& model, const models::ModelCase& model_case, int threads);
 

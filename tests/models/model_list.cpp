@@ -38,14 +38,14 @@ std::vector<Model> make_list() {
       {"pp_ocr_det", "pp_ocr_det.onnx", pp_ocr({{1, 3, 320, 320}, {1, 3, 640, 640}, {2, 3, 96, 224}, {1, 3, 32, 64}})},
       {"pp_ocr_cls", "pp_ocr_cls.onnx", pp_ocr({{1, 3, 48, 192}, {3, 3, 48, 192}, {1, 3, 48, 100}})},
       {"pp_ocr_rec", "pp_ocr_rec.onnx", pp_ocr({{1, 3, 48, 320}, {2, 3, 48, 160}})},
-      {"blazeface_front", "blazeface_front.onnx", {image_case("input", {1, 128, 128, 3}, -1, 1)}},
-      {"blazeface_back", "blazeface_back.onnx", {image_case("input_1", {1, 256, 256, 3}, -1, 1)}},
+      {"blazeface_front", "blazeface_front.onnx", {image_case("input:0", {1, 128, 128, 3}, -1, 1)}},
+      {"blazeface_back", "blazeface_back.onnx", {image_case("input:0", {1, 256, 256, 3}, -1, 1)}},
   };
   for (const char* size : {"320", "512"})
     for (const char* kind : {"tiny", "large"}) {
       int64_t side = std::atoi(size);
       std::string name = fmt::format("mlsd_{}_{}", kind, size);
-      list.push_back({name, name + ".onnx", {image_case("input_1", {1, side, side, 4}, -1, 1)}});
+      list.push_back({name, name + ".onnx", {image_case("input_image_with_alpha:0", {1, side, side, 4}, 0, 255)}});
     }
   for (const char* name : {"resnet50", "resnet50_bn", "mobilenet_v2", "mobilenet_v2_bn"})
     list.push_back({name, made(name), {image_case("image", {1, 3, 224, 224}, -2, 2)}});
