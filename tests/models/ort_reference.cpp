@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "ir/support/error.hpp"
+#include "runtime/tensor_io.hpp"
 #include "tests/bench/ort_peer.hpp"
 #include "tests/models/model_list.hpp"
-#include "tests/models/npz_writer.hpp"
 
 namespace {
 
@@ -20,8 +20,8 @@ void write_model(const weft::models::Model& model, int seeds, const std::filesys
       peer->bind(inputs);
       peer->run();
       std::string stem = fmt::format("{}.{}.{}", model.name, one.label, seed);
-      weft::models::write_npz(folder / (stem + ".inputs.npz"), inputs);
-      weft::models::write_npz(folder / (stem + ".outputs.npz"), peer->outputs());
+      weft::runtime::save_tensors(folder / (stem + ".inputs.npz"), inputs);
+      weft::runtime::save_tensors(folder / (stem + ".outputs.npz"), peer->outputs());
       fmt::print("{}\n", (folder / (stem + ".outputs.npz")).string());
     }
 }

@@ -43,7 +43,7 @@ PUBLIC_ONE_LEVEL_DOWN = ["ir/support", "ir/import"]
 # Outside libraries that only some folders may see (pattern of the included name, prefixes).
 OUTSIDE = [
     (r"dnnl|oneapi/dnnl", ["backends/onednn"]),
-    (r"hwy/", ["backends/tbb", "runtime"]),
+    (r"hwy/", ["backends", "runtime"]),
     (r"(tbb|oneapi/tbb)/", ["backends/tbb", "backends/onednn", "runtime", "egraph"]),
     (r"onnx/|google/protobuf", ["ir/import/onnx", "tests/ir", "tests/import"]),
     (r"catch2/", ["tests"]),

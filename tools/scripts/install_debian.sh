@@ -7,10 +7,10 @@
 #   --list     print the packages instead of installing them
 set -euo pipefail
 
-runtime=(libdnnl2 libtbb12 libfmt9 libonnx1 libprotobuf32 libpng16-16 zlib1g)
+runtime=(libdnnl2 libtbb12 libfmt9 libonnx1 libprotobuf32 libpng16-16 libzip4)
 build=(g++ cmake ninja-build ccache lld pkg-config git ca-certificates
        libdnnl-dev libtbb-dev libfmt-dev libboost-dev nlohmann-json3-dev libxxhash-dev libhwy-dev libcli11-dev
-       libonnx-dev libprotobuf-dev protobuf-compiler libpng-dev zlib1g-dev catch2 libbenchmark-dev)
+       libonnx-dev libprotobuf-dev protobuf-compiler libpng-dev libzip-dev catch2 libbenchmark-dev)
 test=(python3 python3-onnx python3-numpy python3-venv libonnx-testdata clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 graphviz xz-utils)
 
 usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
@@ -36,7 +36,7 @@ done
 case " ${want[*]} " in *" test "*) command -v npm >/dev/null || packages+=(nodejs npm) ;; esac
 # The sonames in `runtime` are Debian 12's; on newer releases the -dev packages bring the right ones.
 if [ -r /etc/os-release ] && . /etc/os-release && [ "${ID:-}" = debian ] && [ "${VERSION_ID:-13}" != 12 ]; then
-  for name in libdnnl2 libfmt9 libonnx1 libprotobuf32 libpng16-16; do packages=("${packages[@]/#$name/}"); done
+  for name in libdnnl2 libfmt9 libonnx1 libprotobuf32 libpng16-16 libzip4; do packages=("${packages[@]/#$name/}"); done
 fi
 mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sed '/^$/d' | LC_ALL=C sort -u)
 if [ $list = 1 ]; then printf '%s\n' "${packages[@]}"; exit 0; fi
