@@ -12,6 +12,7 @@
 #include "passes/pass_runner.hpp"
 #include "passes/plan_memory.hpp"
 #include "passes/schedule.hpp"
+#include "passes/search.hpp"
 
 namespace weft::passes {
 namespace {
@@ -33,10 +34,19 @@ CompileResult compile(const ir::Graph& source, std::span<const ir::Target* const
   ir::Graph graph = source;
   const int threads = std::max(1, options.threads);
 
+  SearchResult found;
+  if (options.level >= 1) {
+    found = search(graph, targets, options, run, result.report);
+    if (!run.stopped()) graph = std::move(found.lowered);
+  }
   run.graph_pass("lower-direct", graph, [&] { graph = lower_direct(graph, targets, threads); });
   run.plan_pass("schedule", result.plan, [&] { result.plan = schedule(graph, targets, threads); });
   run.plan_pass("plan-memory", result.plan, [&] { plan_memory(result.plan); });
 
+  result.plan.stats.egraph_nodes = found.egraph_nodes;
+  result.plan.stats.egraph_classes = found.egraph_classes;
+  result.plan.stats.lower_bound = found.lower_bound;
+  result.plan.stats.proven = found.proven;
   result.plan.stats.graph_nodes = static_cast<int64_t>(source.live_nodes().size());
   count_kernels(result.plan, result.report);
   return result;

@@ -1,0 +1,331 @@
+#include "passes/fuse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "egraph/frozen.hpp"
+#include "ir/support/error.hpp"
+
+namespace weft::passes {
+
+using egraph::ClassId;
+using egraph::NodeId;
+
+namespace {
+
+/// What an op may be to a kernel. Only a backend decides what it takes; this keeps hopeless groups from being asked for.
+enum class Role : uint8_t {
+  none,         ///< leaves, projections, kernels
+  elementwise,
+  view,         ///< reshape: no kernel of its own
+  movement,     ///< transpose: a strided view of the operand or the result
+  reduction,    ///< takes elementwise ops before and after it
+  contraction,  ///< conv, matmul, attention: takes views before it, elementwise ops and views after it
+  other         ///< takes elementwise ops after it
+};
+
+Role role_of(ir::Op op) {
+  const ir::OpInfo& info = ir::info(op);
+  if (info.has(ir::kLeaf) || op == ir::Op::kernel) return Role::none;
+  if (info.has(ir::kElementwise)) return Role::elementwise;
+  switch (op) {
+    case ir::Op::reshape: return Role::view;
+    case ir::Op::transpose: return Role::movement;
+    case ir::Op::softmax:
+    case ir::Op::log_softmax:
+    case ir::Op::layer_norm:
+    case ir::Op::rms_norm:
+    case ir::Op::max_pool:
+    case ir::Op::avg_pool: return Role::reduction;
+    case ir::Op::conv:
+    case ir::Op::conv_transpose:
+    case ir::Op::matmul:
+    case ir::Op::attention: return Role::contraction;
+    default: return info.has(ir::kReduction) ? Role::reduction : Role::other;
+  }
+}
+
+/// A group of e-nodes that may become one kernel; members stand in evaluation order, the result last.
+struct Candidate {
+  std::vector<NodeId> members;
+  std::vector<ClassId> classes;  ///< of the members
+  Role anchor = Role::elementwise;  ///< the one member that is neither elementwise nor view, or elementwise/view/movement
+  bool views = false;            ///< holds a view or movement
+  bool kernel = false;           ///< some target took it
+
+  bool has(ClassId id) const { return std::find(classes.begin(), classes.end(), id) != classes.end(); }
+};
+
+bool is_anchor(Role role) { return role == Role::reduction || role == Role::contraction || role == Role::other; }
+
+class Fuser {
+ public:
+  Fuser(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts, std::span<const ir::Target* const> targets,
+        int threads, const FusionLimits& limits)
+      : graph_(graph), frozen_(graph), language_(language), facts_(facts), targets_(targets), threads_(threads), limits_(limits),
+        candidates_(frozen_.id_bound()) {}
+
+  FusionResult run() {
+    order_classes();
+    for (size_t round = 0; round < limits_.rounds; ++round) {
+      changed_ = false;
+      for (ClassId id : order_)
+        for (NodeId node : frozen_.nodes(id)) grow(id, node);
+      if (!changed_) break;
+    }
+    graph_.rebuild();
+    return std::move(result_);
+  }
+
+ private:
+  Role role(NodeId node) const {
+    uint32_t op = frozen_.op(node);
+    return op >= ir::kOpCount ? Role::none : role_of(static_cast<ir::Op>(op));
+  }
+
+  /// Classes that need kernels, producers before users (by the depth of their shallowest term).
+  void order_classes() {
+    std::vector<uint32_t> depth(frozen_.id_bound(), egraph::kNone);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ClassId id : frozen_.classes()) {
+        for (NodeId node : frozen_.nodes(id)) {
+          uint32_t d = 0;
+          for (ClassId child : frozen_.children(node)) {
+            uint32_t c = depth[frozen_.find(child).value];
+            d = c == egraph::kNone ? c : std::max(d, c + 1);
+            if (d == egraph::kNone) break;
+          }
+          if (d < depth[id.value]) depth[id.value] = d, changed = true;
+        }
+      }
+    }
+    for (ClassId id : frozen_.classes())
+      if (!facts_[id].fixed && depth[id.value] != egraph::kNone) order_.push_back(id);
+    std::stable_sort(order_.begin(), order_.end(), [&](ClassId a, ClassId b) { return depth[a.value] < depth[b.value]; });
+  }
+
+  void grow(ClassId id, NodeId node) {
+    const Role r = role(node);
+    if (r == Role::none) return;
+    Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, r == Role::view || r == Role::movement, false};
+    offer(id, base);
+    if (facts_[id].types.size() != 1) return;
+    std::optional<Candidate> all;
+    std::set<ClassId> seen;
+    for (ClassId raw : frozen_.children(node)) {
+      ClassId child = frozen_.find(raw);
+      if (child == id || !seen.insert(child).second || candidates_[child.value].empty()) continue;
+      const Candidate* largest = nullptr;
+      for (size_t i = 0; i < candidates_[child.value].size(); ++i) {
+        const Candidate& inner = candidates_[child.value][i];
+        if (!may_join(r, id, child, inner)) continue;
+        if (auto joined = join(inner, base)) offer(id, *joined);
+        const Candidate& again = candidates_[child.value][i];
+        if (!largest || again.members.size() > largest->members.size()) largest = &again;
+      }
+      if (!largest) continue;
+      if (!all) all = *largest;
+      else if (auto both = join(*all, *largest)) all = both;
+    }
+    if (!all) return;
+    if (auto joined = join(*all, base)) offer(id, *joined);
+  }
+
+  /// Whether an op may take the producer of one of its operands into its kernel.
+  bool may_join(Role op, ClassId result, ClassId operand, const Candidate& inner) const {
+    switch (op) {
+      case Role::elementwise:
+        return inner.anchor == Role::elementwise ? !inner.views
+                                                 : facts_[result].type().shape == facts_[operand].type().shape;
+      case Role::reduction: return inner.anchor == Role::elementwise && !inner.views;
+      case Role::contraction: return inner.anchor == Role::elementwise && inner.views;
+      case Role::view:
+      case Role::movement: return inner.anchor == Role::contraction || inner.views;
+      case Role::other:
+      case Role::none: return false;
+    }
+    return false;
+  }
+
+  /// Members of both, one e-node a class, at most one anchor.
+  std::optional<Candidate> join(const Candidate& first, const Candidate& second) const {
+    Candidate joined = first;
+    joined.kernel = false;
+    joined.views = first.views || second.views;
+    for (size_t i = 0; i < second.members.size(); ++i) {
+      auto at = std::find(joined.classes.begin(), joined.classes.end(), second.classes[i]);
+      if (at != joined.classes.end()) {
+        if (joined.members[at - joined.classes.begin()] != second.members[i]) return std::nullopt;
+        continue;
+      }
+      joined.members.push_back(second.members[i]);
+      joined.classes.push_back(second.classes[i]);
+    }
+    if (joined.members.size() > limits_.ops) return std::nullopt;
+    if (is_anchor(second.anchor)) {
+      if (is_anchor(first.anchor) && joined.members.size() == first.members.size() + second.members.size()) return std::nullopt;
+      joined.anchor = second.anchor;
+    }
+    int anchors = 0;
+    for (NodeId member : joined.members) anchors += is_anchor(role(member));
+    if (anchors > 1) return std::nullopt;
+    return joined;
+  }
+
+  /// Keeps a candidate of a class where it is new and some target takes it (or it is a view, which others may take in).
+  void offer(ClassId id, const Candidate& candidate) {
+    std::vector<NodeId> key = candidate.members;
+    std::sort(key.begin(), key.end());
+    if (!known_.insert(std::move(key)).second) return;
+    std::vector<Candidate>& list = candidates_[id.value];
+    if (list.size() >= limits_.per_class) return;
+    Candidate kept = candidate;
+    kept.kernel = ask(id, kept);
+    if (!kept.kernel && !kept.views && !waits_for_more(kept)) return;
+    list.push_back(std::move(kept));
+    changed_ = true;
+  }
+
+  /// A refused prefix of a chain that a target may take whole; bounded, so that refusals do not breed.
+  static bool waits_for_more(const Candidate& c) { return is_anchor(c.anchor) && c.members.size() <= 3; }
+
+  bool ask(ClassId id, const Candidate& candidate) {
+    std::vector<ClassId> inputs;
+    ir::ProgramRef program = program_of(candidate, true, inputs);
+    if (!program) program = program_of(candidate, false, inputs);
+    if (!program) return false;
+    ++result_.candidates;
+    ir::KernelRequest request{program, {}, threads_};
+    for (ClassId input : inputs) request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
+    bool taken = false;
+    std::string reason;
+    for (const Estimate& e : estimates(request)) {
+      if (!e.accepted) {
+        if (reason.empty()) reason = e.text;
+        continue;
+      }
+      taken = true;
+      NodeId node = graph_.add_node(language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", program}}), inputs);
+      graph_.merge(id, egraph::EGraph::class_alias(node));
+      result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes});
+    }
+    if (taken) ++result_.accepted;
+    else ++result_.refusals[reason];
+    return taken;
+  }
+
+  struct Estimate {
+    bool accepted;
+    std::string backend, text;  ///< text: the kernel, or why not
+    uint64_t nanoseconds = 0;
+  };
+  const std::vector<Estimate>& estimates(const ir::KernelRequest& request) {
+    std::string key;
+    for (ir::OperandKind kind : request.operands) key += kind == ir::OperandKind::parameter ? 'p' : 'v';
+    key += request.program->text();
+    auto [it, fresh] = estimates_.try_emplace(std::move(key));
+    if (!fresh) return it->second;
+    for (const ir::Target* target : targets_) {
+      auto answer = target->estimate(request);
+      if (auto* ok = std::get_if<ir::KernelEstimate>(&answer))
+        it->second.push_back({true, std::string(target->name()), ok->kernel, ok->nanoseconds});
+      else
+        it->second.push_back({false, std::string(target->name()), fmt::format("{}: {}", target->name(), std::get<ir::Refusal>(answer).reason)});
+    }
+    return it->second;
+  }
+
+  /// The program of a candidate; its operands are the classes that members read and do not compute. Known values are
+  /// written into it as immediates; null where that loses their shape (then `immediates` must be false).
+  ir::ProgramRef program_of(const Candidate& candidate, bool immediates, std::vector<ClassId>& inputs) {
+    inputs.clear();
+    ir::Graph program("program");
+    std::unordered_map<ClassId, ir::Value> values;
+    std::vector<ir::Value> operands;
+    std::vector<size_t> order = evaluation_order(candidate);
+    if (order.empty()) return nullptr;
+    for (size_t m : order) {  // inputs first, so that they are numbered by first use
+      NodeId node = candidate.members[m];
+      for (ClassId raw : frozen_.children(node)) {
+        ClassId child = frozen_.find(raw);
+        if (candidate.has(child) || values.count(child) || (immediates && immediate(child))) continue;
+        values[child] = program.input(fmt::format("a{}", inputs.size()), facts_[child].type());
+        inputs.push_back(child);
+      }
+    }
+    ir::NodeId last;
+    for (size_t m : order) {
+      NodeId node = candidate.members[m];
+      ir::Op op = static_cast<ir::Op>(frozen_.op(node));
+      operands.clear();
+      for (ClassId raw : frozen_.children(node)) {
+        ClassId child = frozen_.find(raw);
+        auto known = values.find(child);
+        operands.push_back(known != values.end() ? known->second : program.constant(immediate_value(child, op)));
+      }
+      last = program.add(op, operands, *language_.attributes_of(frozen_.symbol(node)));
+      if (program.node(last).types != facts_[candidate.classes[m]].types) return nullptr;
+      values[candidate.classes[m]] = {last, 0};
+    }
+    for (uint32_t o = 0; o < program.node(last).types.size(); ++o) program.output(fmt::format("y{}", o), {last, o});
+    return ir::make_program(program);
+  }
+
+  /// Members so that each stands after the members it reads; empty where they depend on each other in a circle.
+  std::vector<size_t> evaluation_order(const Candidate& candidate) const {
+    std::vector<size_t> order;
+    std::vector<bool> placed(candidate.members.size(), false);
+    while (order.size() < candidate.members.size()) {
+      size_t before = order.size();
+      for (size_t m = 0; m < candidate.members.size(); ++m) {
+        if (placed[m]) continue;
+        bool ready = true;
+        for (ClassId raw : frozen_.children(candidate.members[m])) {
+          auto at = std::find(candidate.classes.begin(), candidate.classes.end(), frozen_.find(raw));
+          ready = ready && (at == candidate.classes.end() || placed[at - candidate.classes.begin()]);
+        }
+        if (ready) placed[m] = true, order.push_back(m);
+      }
+      if (order.size() == before) return {};
+    }
+    if (order.back() != candidate.members.size() - 1) {  // the result must come last: nothing may read it
+      if (std::find(order.begin(), order.end(), candidate.members.size() - 1) + 1 != order.end()) return {};
+    }
+    return order;
+  }
+
+  bool immediate(ClassId id) const { return facts_[id].constant.defined() || facts_[id].splat.defined(); }
+  ir::Tensor immediate_value(ClassId id, ir::Op user) const {
+    const Facts& f = facts_[id];
+    if (f.splat.defined() && ir::info(user).has(ir::kElementwise)) return f.splat;
+    if (f.constant.defined()) return f.constant;
+    return ir::filled(f.type(), f.splat.at_double(0));
+  }
+
+  egraph::EGraph& graph_;
+  egraph::FrozenGraph frozen_;
+  TensorLanguage& language_;
+  const TensorAnalysis& facts_;
+  std::span<const ir::Target* const> targets_;
+  int threads_;
+  FusionLimits limits_;
+  std::vector<std::vector<Candidate>> candidates_;  // by class
+  std::vector<ClassId> order_;
+  std::set<std::vector<NodeId>> known_;
+  std::unordered_map<std::string, std::vector<Estimate>> estimates_;
+  FusionResult result_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+FusionResult add_kernels(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts,
+                         std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits) {
+  return Fuser(graph, language, facts, targets, threads, limits).run();
+}
+
+}  // namespace weft::passes
