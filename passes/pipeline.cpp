@@ -8,6 +8,7 @@
 
 #include "ir/support/error.hpp"
 #include "ir/verify.hpp"
+#include "passes/canonicalise.hpp"
 #include "passes/lower_direct.hpp"
 #include "passes/pass_runner.hpp"
 #include "passes/plan_memory.hpp"
@@ -36,6 +37,7 @@ CompileResult compile(const ir::Graph& source, std::span<const ir::Target* const
 
   SearchResult found;
   if (options.level >= 1) {
+    run.graph_pass("canonicalise", graph, [&] { graph = canonicalise(graph); });
     found = search(graph, targets, options, run, result.report);
     if (!run.stopped()) graph = std::move(found.lowered);
   }

@@ -171,6 +171,47 @@ AttributeValue last_dims(Arguments a) {  // the last n dimensions of x
 }
 AttributeValue elements(Arguments a) { return facts(a, 0).type().elements(); }
 
+AttributeValue pad_low(Arguments a) { return Ints(facts(a, 0).type().rank(), 0); }
+AttributeValue pad_high(Arguments a) {
+  Ints high(facts(a, 0).type().rank(), 0);
+  int64_t axis = integer(a, 1) < 0 ? integer(a, 1) + static_cast<int64_t>(high.size()) : integer(a, 1);
+  if (axis < 0 || axis >= static_cast<int64_t>(high.size())) refuse("axis out of range");
+  high[axis] = integer(a, 2);
+  return high;
+}
+AttributeValue pads_space(Arguments a) {  // pads nothing on batch and channel (ncx), crops nothing
+  Ints low = ints(a, 0), high = ints(a, 1);
+  for (size_t i = 0; i < low.size(); ++i)
+    if (low[i] < 0 || high[i] < 0 || (i < 2 && (low[i] || high[i]))) return false;
+  return low.size() > 2;
+}
+AttributeValue add_pads(Arguments a) {  // spatial pads (lows, then highs) of a window, grown by a pad of the whole tensor
+  Ints pads = ints(a, 0), low = ints(a, 1), high = ints(a, 2);
+  size_t spatial = low.size() - 2;
+  pads.resize(2 * spatial, 0);
+  for (size_t i = 0; i < spatial; ++i) pads[i] += low[i + 2], pads[spatial + i] += high[i + 2];
+  return pads;
+}
+AttributeValue one_axis(Arguments a) { return ints(a, 0).size() == 1; }
+AttributeValue last_axis(Arguments a) { return static_cast<int64_t>(facts(a, 0).type().rank()) - 1; }
+AttributeValue swaps_last_two(Arguments a) {
+  Ints p = ints(a, 0);
+  for (size_t i = 0; i + 2 < p.size(); ++i)
+    if (p[i] != static_cast<int64_t>(i)) return false;
+  int64_t r = static_cast<int64_t>(p.size());
+  return r >= 2 && p[r - 2] == r - 1 && p[r - 1] == r - 2;
+}
+AttributeValue inverse_known(Arguments a) {
+  if (!facts(a, 0).splat.defined()) refuse("value is not known");
+  return 1.0 / facts(a, 0).splat.at_double(0);
+}
+bool real_close(Arguments a, double want) {
+  auto* r = std::get_if<double>(&attribute(a, 0));
+  return r && std::fabs(*r - want) <= 1e-6 * want;
+}
+AttributeValue is_sixth(Arguments a) { return real_close(a, 1.0 / 6); }
+AttributeValue is_half(Arguments a) { return real_close(a, 0.5); }
+
 template <typename Compare>
 AttributeValue compare(Arguments a, Compare c) {
   if (std::holds_alternative<int64_t>(attribute(a, 0)) && std::holds_alternative<int64_t>(attribute(a, 1)))
@@ -221,6 +262,16 @@ constexpr RuleFunction kFunctions[] = {
     {"contains", "(list, n)", "n is in the list", contains},
     {"ones", "(list)", "every entry is 1", ones},
     {"zeros", "(list)", "every entry is 0", zeros},
+    {"pad_low", "(x)", "no padding in front of any axis", pad_low},
+    {"pad_high", "(x, axis, n)", "n elements behind one axis", pad_high},
+    {"pads_space", "(low, high)", "pads only the axes after the second, and crops none", pads_space},
+    {"add_pads", "(pads, low, high)", "pads of a window over a padded tensor", add_pads},
+    {"one_axis", "(axes)", "exactly one", one_axis},
+    {"last_axis", "(x)", "number of its last axis", last_axis},
+    {"swaps_last_two", "(p)", "the permutation that swaps the last two axes", swaps_last_two},
+    {"inverse_known", "(x)", "1 / the value of every element, where it is known", inverse_known},
+    {"is_sixth", "(real)", "1/6 up to rounding", is_sixth},
+    {"is_half", "(real)", "1/2 up to rounding", is_half},
     {"equal", "a == b", "", equal},
     {"not_equal", "a != b", "", not_equal},
     {"less", "a < b", "", less},
