@@ -89,7 +89,7 @@ class RuleParser {
     std::string_view keyword = "";
     size_t begin = 0;
     scan_top_level(text, [&](size_t i) {
-      for (std::string_view word : {"let", "where", "needs", "for"}) {
+      for (std::string_view word : {"let", "where", "needs", "for", "try"}) {
         bool starts = i > 0 && std::isspace(static_cast<unsigned char>(text[i - 1])) && text.substr(i, word.size()) == word;
         if (!starts || i + word.size() >= text.size() || is_word(text[i + word.size()])) continue;
         clauses_.emplace_back(keyword, trim(text.substr(begin, i - begin)));
@@ -117,11 +117,9 @@ class RuleParser {
     if (keyword == "where") {
       for (std::string_view part : split(text, ',')) rule_.conditions.push_back(expression(part));
     } else if (keyword == "let") {
-      for (std::string_view part : split(text, ',')) {
-        size_t equals = part.find('=');
-        if (equals == std::string_view::npos) error("expected NAME = EXPRESSION after 'let'");
-        rule_.lets.emplace_back(std::string(trim(part.substr(0, equals))), expression(trim(part.substr(equals + 1))));
-      }
+      rule_.lets = assignments(text, keyword);
+    } else if (keyword == "try") {
+      rule_.tries.push_back(assignments(text, keyword));
     } else if (keyword == "needs") {
       for (std::string_view part : split(text, ' ')) {
         if (part.empty()) continue;
@@ -136,6 +134,15 @@ class RuleParser {
     }
   }
 
+  std::vector<std::pair<std::string, ir::Expr>> assignments(std::string_view text, std::string_view keyword) {
+    std::vector<std::pair<std::string, ir::Expr>> out;
+    for (std::string_view part : split(text, ',')) {
+      size_t equals = part.find('=');
+      if (equals == std::string_view::npos) error(fmt::format("expected NAME = EXPRESSION after '{}'", keyword));
+      out.emplace_back(std::string(trim(part.substr(0, equals))), expression(trim(part.substr(equals + 1))));
+    }
+    return out;
+  }
   ir::Expr expression(std::string_view text) {
     int line = number_, column = 1;
     for (const char* p = line_.data(); p < text.data(); ++p) *p == '\n' ? (++line, column = 1) : ++column;

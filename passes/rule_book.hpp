@@ -15,6 +15,7 @@ namespace weft::passes {
 /// continues the one before):
 ///   phase NAME                          the rules that follow belong to this phase of the search
 ///   NAME  LEFT [; LEFT]... => RIGHT [; RIGHT]...  [let V = EXPR, ...] [where COND, ...] [needs TAG ...] [for F in SET]
+///         [try V = TYPE or VALUE, ... ]...   an instance to verify the rule on; may be given several times
 ///   `<=>` makes two rules, NAME and NAME-back.
 /// In a pattern: names are class variables; in attribute position attribute variables; `xs...` all operands of a variadic or
 /// schema op; `a...` after the operands all attributes not named; a number is a value whose every element is that number.
@@ -25,6 +26,7 @@ struct RuleSource {
   std::vector<std::pair<std::string, ir::Expr>> lets;     ///< evaluated in order, before the right side
   std::vector<ir::Expr> conditions;
   std::vector<std::string> needs;                         ///< permissions, see kPermissions
+  std::vector<std::vector<std::pair<std::string, ir::Expr>>> tries;  ///< instances for verification
   std::optional<std::pair<std::string, std::string>> op_variable;  ///< (name, set): `for f in elementwise`
   std::string origin() const { return file + ":" + std::to_string(line); }
 };
