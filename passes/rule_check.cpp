@@ -79,8 +79,7 @@ class Instance {
     for (size_t i = 0; i < e.children.size(); ++i) {
       const Expr& c = e.children[i];
       if (c.kind == Expr::Kind::sequence) {
-        if (i == 0 && !info.operands.empty()) sequence(c.name, info, operands);
-        else rest(c.name, attributes);
+        if (i == 0 && !info.operands.empty()) sequence(c.name, info, operands);  // else a...: the defaults
       } else if (is_operand(e, c, info)) {
         operands.push_back(value(c, like));
       } else {
@@ -112,13 +111,6 @@ class Instance {
     }
   }
 
-  void rest(const std::string& name, ir::Attributes& attributes) {
-    const Expr* given = assigned(name);
-    if (!given) return;
-    for (const auto& [key, v] : given->named) extra_.emplace_back(key, v);
-    (void)attributes;
-  }
-
   void set(ir::Attributes& attributes, const ir::AttributeSpec& spec, const Expr& e) {
     const Expr* literal = e.kind == Expr::Kind::name ? assigned(e.name) : nullptr;
     if (e.kind == Expr::Kind::name && !literal && e.name != "true" && e.name != "false") {
@@ -143,7 +135,6 @@ class Instance {
   ir::Graph graph_;
   std::map<std::string, ir::Value> operands_;
   std::set<std::string> fixed_;
-  std::vector<std::pair<std::string, Expr>> extra_;
 };
 
 ir::Tensor random_tensor(const ir::TensorType& type, std::mt19937& random, bool nasty) {
