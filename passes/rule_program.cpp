@@ -101,6 +101,7 @@ void RuleProgram::check_call(const Expr& e, bool attribute, std::vector<std::str
     return;
   }
   auto op = ir::op_from_string(e.name);
+  if (!op && find_rule_function(e.name)) return check_call(e, true, bound);
   if (!op) error(e, fmt::format("unknown op '{}'", e.name));
   if (e.name == "slice" && e.children.size() > 1 && e.children[1].kind == Expr::Kind::range) return;
   const ir::OpInfo& info = ir::info(*op);
@@ -260,7 +261,14 @@ ClassId RuleProgram::build_op(Scope& scope, const Expr& e) const {
     return scope.mutable_graph->add(egraph::SymbolId(scope.match.attributes[index(slot_names, e.name)]), children);
   }
   if (e.name == "slice" && e.children.size() > 1 && e.children[1].kind == Expr::Kind::range) return build_slice(scope, e);
-  const ir::OpInfo& info = ir::info(*ir::op_from_string(e.name));
+  auto op = ir::op_from_string(e.name);
+  if (!op) {  // a function of attributes: its number, as a value
+    ir::AttributeValue v = attribute(scope, e);
+    if (auto* real = std::get_if<double>(&v)) return build_number(scope, *real);
+    if (auto* integer = std::get_if<int64_t>(&v)) return build_number(scope, static_cast<double>(*integer));
+    throw RuleRefusal{"no number"};
+  }
+  const ir::OpInfo& info = ir::info(*op);
   size_t operands = operand_count(e, info);
   build_operands(scope, e, operands, children);
   ir::Attributes attributes = build_attributes(scope, e, info, operands);

@@ -54,7 +54,7 @@ TEST_CASE("malformed rules are refused with their place", "[rules]") {
       {"r  relu(x) => x where unknown(x)", "unknown function 'unknown'"},
       {"r  relu(x) => x needs magic", "unknown permission 'magic'"},
       {"r  f(x) => x for f in nothing", "unknown set of ops 'nothing'"},
-      {"r  transpose(x) => x", "needs its attribute 'perm'"},
+      {"r  cast(x) => x", "needs its attribute 'to'"},
       {"phase nonsense\nr  relu(x) => x", "unknown phase 'nonsense'"}}));
   std::string message;
   try {
