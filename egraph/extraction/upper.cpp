@@ -1,0 +1,195 @@
+#include "egraph/extraction/upper.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::egraph::extraction {
+
+Upper tree_choice(const Problem& problem, const Trees& trees) {
+  Upper upper;
+  upper.choice = trees.best;
+  upper.cost = dag_cost(problem, upper.choice);
+  return upper;
+}
+
+namespace {
+
+/// The set of classes below each class, as sorted lists, with the sum of their costs.
+class Greedy {
+ public:
+  Greedy(const Problem& problem, const Index& index, const Trees& trees, Budget& budget)
+      : problem_(problem), index_(index), trees_(trees), budget_(budget), below_(problem.class_count()),
+        own_(problem.class_count()), mark_(problem.class_count()) {}
+
+  Upper run() {
+    Upper upper;
+    upper.choice.assign(problem_.class_count(), kNone);
+    for (uint32_t id : trees_.order) upper.choice[id] = choose(id);
+    upper.cost = dag_cost(problem_, upper.choice);
+    return upper;
+  }
+
+ private:
+  uint32_t choose(uint32_t id) {
+    if (budget_.exhausted()) return give_up(id);
+    uint32_t best = kNone;
+    uint64_t best_cost = kInfinite;
+    for (uint32_t node : index_.members(id)) {
+      const auto& children = problem_.nodes[node].children;
+      if (std::any_of(children.begin(), children.end(), [&](uint32_t c) { return trees_.position[c] >= trees_.position[id]; }))
+        continue;
+      const uint64_t cost = cost_of(node, best_cost);
+      if (cost < best_cost) best = node, best_cost = cost;
+    }
+    if (best == kNone) return give_up(id);
+    own_[id] = problem_.nodes[best].cost;
+    gather(best, below_[id]);
+    below_[id].push_back(id);
+    return best;
+  }
+
+  uint32_t give_up(uint32_t id) {
+    own_[id] = problem_.nodes[trees_.best[id]].cost;
+    below_[id].assign(1, id);
+    return trees_.best[id];
+  }
+
+  uint64_t cost_of(uint32_t node, uint64_t enough) {
+    ++round_;
+    uint64_t cost = problem_.nodes[node].cost;
+    for (uint32_t child : problem_.nodes[node].children) {
+      budget_.spend(below_[child].size());
+      for (uint32_t id : below_[child])
+        if (std::exchange(mark_[id], round_) != round_) cost = add_costs(cost, own_[id]);
+      if (cost >= enough) return kInfinite;
+    }
+    return cost;
+  }
+
+  void gather(uint32_t node, std::vector<uint32_t>& all) {
+    ++round_;
+    for (uint32_t child : problem_.nodes[node].children)
+      for (uint32_t id : below_[child])
+        if (std::exchange(mark_[id], round_) != round_) all.push_back(id);
+  }
+
+  const Problem& problem_;
+  const Index& index_;
+  const Trees& trees_;
+  Budget& budget_;
+  std::vector<std::vector<uint32_t>> below_;
+  std::vector<uint64_t> own_;
+  std::vector<uint32_t> mark_;
+  uint32_t round_ = 0;
+};
+
+}  // namespace
+
+Upper greedy_choice(const Problem& problem, const Index& index, const Trees& trees, Budget& budget) {
+  return Greedy(problem, index, trees, budget).run();
+}
+
+void share_prices(const Problem& problem, const Index& index, size_t rounds, Upper& upper, Budget& budget) {
+  constexpr uint64_t kScale = 16;  // prices keep fractions
+  Choice choice = upper.choice;
+  std::vector<uint64_t> price(problem.nodes.size());
+  std::vector<uint32_t> users(problem.class_count());
+  for (size_t round = 0; round < rounds && !budget.exhausted(); ++round) {
+    users.assign(problem.class_count(), 0);
+    for (uint32_t node : choice)
+      if (node != kNone)
+        for (uint32_t child : problem.nodes[node].children) ++users[child];
+    for (uint32_t node = 0; node < problem.nodes.size(); ++node) {
+      const Problem::Node& n = problem.nodes[node];
+      price[node] = std::min(n.cost, kInfinite / kScale / 2) * kScale;
+      if (choice[n.owner] == node) price[node] /= std::max<uint32_t>(1, users[n.owner] + problem.required[n.owner]);
+    }
+    const Trees trees = tree_optimum(problem, index, price, budget);
+    const Upper greedy = greedy_choice(problem, index, trees, budget);
+    Upper next = tree_choice(problem, trees);
+    next.offer(greedy.cost, greedy.choice);
+    upper.offer(next.cost, next.choice);
+    if (next.choice == choice) return;
+    choice = std::move(next.choice);
+  }
+}
+
+namespace {
+
+/// Which classes are used how often in a choice, so that the saving of a switch is found by walking what falls away.
+class Switcher {
+ public:
+  Switcher(const Problem& problem, const Index& index, Upper& upper, Budget& budget)
+      : problem_(problem), index_(index), upper_(upper), budget_(budget) {}
+
+  void run() {
+    bool better = true;
+    while (better && !budget_.exhausted()) {
+      better = false;
+      for (uint32_t id = 0; id < problem_.class_count() && !budget_.exhausted(); ++id) {
+        if (upper_.choice[id] == kNone) continue;
+        better |= try_class(id);
+      }
+    }
+  }
+
+ private:
+  bool try_class(uint32_t id) {
+    const std::span<const uint32_t> members = index_.members(id);
+    if (members.size() < 2) return false;
+    // Everything chosen is free, but for what only this class keeps alive.
+    Choice without = upper_.choice;
+    const uint64_t fixed = cost_without(id, without);
+    std::vector<uint64_t> price(problem_.nodes.size());
+    for (uint32_t node = 0; node < price.size(); ++node) {
+      const Problem::Node& n = problem_.nodes[node];
+      price[node] = without[n.owner] == kNone || n.owner == id ? n.cost : without[n.owner] == node ? 0 : kInfinite;
+    }
+    const Trees trees = tree_optimum(problem_, index_, price, budget_);
+    if (add_costs(fixed, 0) >= upper_.cost || trees.best[id] == kNone) return false;
+    Choice choice = without;
+    for (uint32_t c = 0; c < choice.size(); ++c)
+      if (choice[c] == kNone || c == id) choice[c] = trees.best[c];
+    const uint64_t cost = dag_cost(problem_, choice);
+    const bool better = cost < upper_.cost;
+    upper_.offer(cost, choice);
+    return better;
+  }
+
+  /// The cost of the choice if class `id` cost nothing and needed nothing; clears what falls away.
+  uint64_t cost_without(uint32_t id, Choice& choice) {
+    std::vector<uint32_t> stack;
+    std::vector<char> seen(problem_.class_count());
+    uint64_t cost = 0;
+    const auto visit = [&](uint32_t c) {
+      if (!std::exchange(seen[c], 1)) stack.push_back(c);
+    };
+    for (uint32_t c = 0; c < problem_.class_count(); ++c)
+      if (problem_.required[c]) visit(c);
+    while (!stack.empty()) {
+      const uint32_t c = stack.back();
+      stack.pop_back();
+      if (c == id) continue;
+      cost = add_costs(cost, problem_.nodes[choice[c]].cost);
+      for (uint32_t child : problem_.nodes[choice[c]].children) visit(child);
+    }
+    budget_.spend(problem_.class_count());
+    for (uint32_t c = 0; c < problem_.class_count(); ++c)
+      if (!seen[c] || c == id) choice[c] = kNone;
+    return cost;
+  }
+
+  const Problem& problem_;
+  const Index& index_;
+  Upper& upper_;
+  Budget& budget_;
+};
+
+}  // namespace
+
+void switch_nodes(const Problem& problem, const Index& index, Upper& upper, Budget& budget) {
+  if (upper.cost >= kInfinite) return;
+  Switcher(problem, index, upper, budget).run();
+}
+
+}  // namespace weft::egraph::extraction
