@@ -55,9 +55,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 /// One logical line: a rule with its clauses cut apart.
 class RuleParser {
  public:
-  RuleParser(const ir::RuleText& source, std::string_view line, int number, std::string_view phase)
+  RuleParser(const ir::RuleText& source, std::string_view line, int number, const std::vector<std::string>& phases)
       : source_(source), line_(line), number_(number) {
-    rule_.phase = phase;
+    rule_.phases = phases;
     rule_.file = source.file;
     rule_.line = number;
     rule_.text = std::string(trim(line));
@@ -177,7 +177,7 @@ std::string without_comments(std::string text) {
 std::vector<RuleSource> parse_rules(const ir::RuleText& source) {
   std::string text = without_comments(source.text);
   std::vector<RuleSource> rules;
-  std::string phase(kPhases[1]);
+  std::vector<std::string> phases{std::string(kPhases[1])};
   int line = 1;
   for (size_t begin = 0; begin < text.size();) {
     size_t end = text.find('\n', begin);
@@ -189,11 +189,14 @@ std::vector<RuleSource> parse_rules(const ir::RuleText& source) {
     if (end == std::string::npos) end = text.size();
     std::string_view logical(text.data() + begin, end - begin);
     if (logical.starts_with("phase ")) {
-      phase = trim(logical.substr(6));
-      if (std::find(std::begin(kPhases), std::end(kPhases), phase) == std::end(kPhases))
-        throw Error(ErrorCode::parse, fmt::format("unknown phase '{}'; known: {}", phase, fmt::join(kPhases, " ")), fmt::format("{}:{}", source.file, line));
+      phases.clear();
+      for (std::string_view phase : split(trim(logical.substr(6)), ' ')) {
+        if (std::find(std::begin(kPhases), std::end(kPhases), phase) == std::end(kPhases))
+          throw Error(ErrorCode::parse, fmt::format("unknown phase '{}'; known: {}", phase, fmt::join(kPhases, " ")), fmt::format("{}:{}", source.file, line));
+        phases.emplace_back(phase);
+      }
     } else if (!trim(logical).empty()) {
-      for (RuleSource& rule : RuleParser(source, logical, line, phase).parse()) rules.push_back(std::move(rule));
+      for (RuleSource& rule : RuleParser(source, logical, line, phases).parse()) rules.push_back(std::move(rule));
     }
     line += lines;
     begin = end + 1;

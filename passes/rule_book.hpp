@@ -13,14 +13,15 @@ namespace weft::passes {
 
 /// One rule as written, one direction. Grammar of a rule file (comments with #; a line that begins with white space
 /// continues the one before):
-///   phase NAME                          the rules that follow belong to this phase of the search
+///   phase NAME [NAME ...]               the rules that follow belong to these phases of the search
 ///   NAME  LEFT [; LEFT]... => RIGHT [; RIGHT]...  [let V = EXPR, ...] [where COND, ...] [needs TAG ...] [for F in SET]
 ///         [try V = TYPE or VALUE, ... ]...   an instance to verify the rule on; may be given several times
 ///   `<=>` makes two rules, NAME and NAME-back.
 /// In a pattern: names are class variables; in attribute position attribute variables; `xs...` all operands of a variadic or
 /// schema op; `a...` after the operands all attributes not named; a number is a value whose every element is that number.
 struct RuleSource {
-  std::string name, phase, file, text;
+  std::string name, file, text;
+  std::vector<std::string> phases;
   int line = 0;
   std::vector<ir::Expr> left, right;                      ///< equal in number
   std::vector<std::pair<std::string, ir::Expr>> lets;     ///< evaluated in order, before the right side

@@ -49,8 +49,8 @@ class Search {
     for (std::string_view phase : kPhases) phases.push_back({std::string(phase), {}, limits_of(options_, graph_.node_count()), {}, {}});
     for (const RuleSource& source : all_rules(targets_)) {
       if (!allowed(source, options_.precision)) continue;
-      size_t phase = std::find(std::begin(kPhases), std::end(kPhases), source.phase) - std::begin(kPhases);
-      phases[phase].rules.push_back(static_cast<uint32_t>(rules.size()));
+      for (const std::string& phase : source.phases)
+        phases[std::find(std::begin(kPhases), std::end(kPhases), phase) - std::begin(kPhases)].rules.push_back(static_cast<uint32_t>(rules.size()));
       rules.push_back(compiler_.compile(source));
     }
     egraph::Runner runner(graph_, std::move(rules), &compiler_);
