@@ -163,6 +163,19 @@ Attributes complete(Op op, const Attributes& given, std::span<const TensorType> 
   return out;
 }
 
+bool is_default(Op op, const Attributes& attributes, std::string_view name, std::span<const TensorType> operands) {
+  const OpInfo& record = info(op);
+  const AttributeSpec* spec = find_spec(record, name);
+  const AttributeValue* value = attributes.find(name);
+  if (!spec || !spec->fallback || !value) return false;
+  if (same_bits(*value, *spec->fallback)) return true;
+  if (!record.normalize || operands.size() < record.operands.size()) return false;
+  Attributes without = attributes;
+  without.set(name, *spec->fallback);
+  record.normalize(without, operands);
+  return same_bits(*value, *without.find(name));
+}
+
 std::vector<TensorType> infer(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
   const OpInfo& record = info(op);
   WEFT_CHECK(record.infer, "'{}' is a leaf: its type is given", record.name);

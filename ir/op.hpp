@@ -90,6 +90,8 @@ Attributes complete(Op op, const Attributes& given);
 /// As above, and brings what depends on rank to its one form: axes non-negative (and sorted where order means nothing),
 /// an empty perm, strides, pads, dilations filled in. Infer and evaluate take either form; equal nodes need this one.
 Attributes complete(Op op, const Attributes& given, std::span<const TensorType> operands);
+/// Whether leaving the attribute out would give the same complete attributes.
+bool is_default(Op op, const Attributes& complete_attributes, std::string_view name, std::span<const TensorType> operands);
 /// Arity check, then the op's inference; errors name the op and the operand types in IR text.
 std::vector<TensorType> infer(Op op, std::span<const TensorType> operands, const Attributes& complete_attributes);
 /// Allocates the outputs and evaluates.

@@ -118,10 +118,14 @@ class GraphPrinter {
   std::string call(const Node& n) const {
     const OpInfo& op = info(n.op);
     std::string out = std::string(op.name) + "(", gap;
-    for (Value v : n.operands) out += gap + names_.of(v), gap = ", ";
+    std::vector<TensorType> types;
+    for (Value v : n.operands) {
+      out += gap + names_.of(v), gap = ", ";
+      types.push_back(graph_.type(v));
+    }
     for (const AttributeSpec& spec : op.attributes) {  // in the order of the schema
       const AttributeValue* value = n.attributes->find(spec.name);
-      if (!value || (!options_.default_attributes && spec.fallback && same_bits(*value, *spec.fallback))) continue;
+      if (!value || (!options_.default_attributes && is_default(n.op, *n.attributes, spec.name, types))) continue;
       out += fmt::format("{}{}={}", gap, spec.name, print_attribute(*value)), gap = ", ";
     }
     return out + ")";
