@@ -90,6 +90,7 @@ TEST_CASE("the demo picture: ONNX Runtime's map of it shows its pieces of text",
   std::string reason;
   const models::Model& model = models::find_model("pp_ocr_det");
   if (!model_available(model, &reason) || !bench::ort_available(&reason)) {
+    if (std::getenv("WEFT_REQUIRE_MODELS")) FAIL(reason);
     WARN("skipped: " << reason);
     return;
   }

@@ -7,6 +7,7 @@ preset=release
 case ${1:-} in release | debug | asan | tsan) preset=$1; shift ;; esac
 tools/scripts/install_debian.sh --build --test
 tools/scripts/fetch_models.sh build/models
+export WEFT_REQUIRE_MODELS=1
 cmake --preset "$preset"
 cmake --build --preset "$preset"
 ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@"

@@ -1,0 +1,151 @@
+// Whole models against ONNX Runtime: every case and seed, without rewriting and at each precision level, compiled cold and
+// taken from the disk cache. One test case a model, so that ctest runs and names them apart.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "runtime/session.hpp"
+#include "tests/bench/ort_peer.hpp"
+#include "tests/catch.hpp"
+#include "tests/models/compare.hpp"
+#include "tests/models/model_list.hpp"
+
+namespace weft::models {
+namespace {
+
+constexpr double kRtol = 1e-3, kAtol = 1e-5;
+
+struct Setting {
+  const char* label;
+  int level;
+  passes::Precision precision;
+};
+constexpr Setting kSettings[] = {{"-O0", 0, passes::Precision::standard},
+                                 {"strict", 2, passes::Precision::strict},
+                                 {"default", 2, passes::Precision::standard},
+                                 {"fast", 2, passes::Precision::fast}};
+
+/// A cache directory of this process that goes with the test.
+struct TemporaryCache {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("weft_agreement_" + std::to_string(getpid()));
+  TemporaryCache() { std::filesystem::remove_all(path); }
+  ~TemporaryCache() { std::filesystem::remove_all(path); }
+};
+
+/// What ONNX Runtime computes, by case and seed.
+struct Expectation {
+  const ModelCase* model_case = nullptr;
+  uint64_t seed = 0;
+  ir::NamedTensors inputs, outputs;
+};
+
+std::vector<Expectation> expectations_of(const Model& model) {
+  auto peer = bench::load_ort(model_path(model));
+  std::vector<Expectation> list;
+  for (const ModelCase& one : model.cases)
+    for (uint64_t seed : {1, 2}) {
+      Expectation expectation{&one, seed, random_inputs(one, seed), {}};
+      peer->bind(expectation.inputs);
+      peer->run();
+      expectation.outputs = peer->outputs();
+      list.push_back(std::move(expectation));
+    }
+  return list;
+}
+
+/// Runs every expectation through one session; returns our outputs.
+std::vector<ir::NamedTensors> run_all(const Model& model, const std::vector<Expectation>& expectations, const Setting& setting,
+                                      const std::filesystem::path& cache, runtime::CacheOutcome expected_outcome) {
+  runtime::clear_memory_cache();
+  runtime::SessionOptions options;
+  options.compile.level = setting.level;
+  options.compile.precision = setting.precision;
+  options.cache.directory = cache;
+  runtime::Session session = runtime::Session::load(model_path(model), options);
+  std::vector<ir::NamedTensors> results;
+  for (const Expectation& expectation : expectations) {
+    INFO(setting.label << ", input " << expectation.model_case->label << ", seed " << expectation.seed);
+    results.push_back(session.run(expectation.inputs));
+    Comparison comparison = compare(results.back(), expectation.outputs, kRtol, kAtol);
+    INFO(comparison.text());
+    CHECK(comparison.agrees);
+  }
+  for (const runtime::SpecializationReport& report : session.report().specializations) {
+    INFO(setting.label);
+    CHECK(runtime::to_string(report.cache) == runtime::to_string(expected_outcome));
+  }
+  if (setting.level > 0) {
+    const ir::Plan& plan = session.prepare()->plan();
+    CHECK(static_cast<double>(plan.arena_bytes) <= 1.1 * static_cast<double>(plan.stats.arena_lower_bound));
+  }
+  return results;
+}
+
+void check_agreement(const char* name) {
+  const Model& model = find_model(name);
+  std::string reason;
+  if (!model_available(model, &reason) || !bench::ort_available(&reason)) {
+    if (std::getenv("WEFT_REQUIRE_MODELS")) FAIL(reason);
+    WARN("skipped: " << reason);
+    return;
+  }
+  std::vector<Expectation> expectations = expectations_of(model);
+  TemporaryCache cache;
+  for (const Setting& setting : kSettings) {
+    auto cold = run_all(model, expectations, setting, cache.path, runtime::CacheOutcome::miss);
+    auto warm = run_all(model, expectations, setting, cache.path, runtime::CacheOutcome::disk);
+    for (size_t i = 0; i < cold.size(); ++i)
+      for (const auto& [output, tensor] : cold[i]) {
+        INFO(setting.label << ": output " << output << " from the disk cache against the cold one");
+        CHECK(tensor.same_bits(warm[i].at(output)));
+      }
+  }
+}
+
+std::set<std::string>& covered() {
+  static std::set<std::string> names;
+  return names;
+}
+struct Covers {
+  explicit Covers(const char* name) { covered().insert(name); }
+};
+
+}  // namespace
+
+#define AGREES(model, tags)                                                 \
+  static const Covers covers_##model(#model);                               \
+  TEST_CASE("agrees with ONNX Runtime: " #model, tags) { check_agreement(#model); }
+
+AGREES(tiny_bert, "")
+AGREES(tiny_bert_mask, "")
+AGREES(tiny_resnet, "")
+AGREES(tiny_resnet_bn, "")
+AGREES(tiny_mobile, "")
+AGREES(tiny_mobile_bn, "")
+AGREES(tiny_pad, "")
+AGREES(pp_ocr_det, "")
+AGREES(pp_ocr_cls, "")
+AGREES(pp_ocr_rec, "")
+AGREES(blazeface_front, "")
+AGREES(blazeface_back, "")
+AGREES(mlsd_tiny_320, "")
+AGREES(mlsd_large_320, "")
+AGREES(mlsd_tiny_512, "[.nightly]")
+AGREES(mlsd_large_512, "[.nightly]")
+AGREES(resnet50, "")
+AGREES(resnet50_bn, "[.nightly]")
+AGREES(mobilenet_v2, "")
+AGREES(mobilenet_v2_bn, "[.nightly]")
+AGREES(bert_base, "")
+AGREES(bert_base_mask, "[.nightly]")
+
+TEST_CASE("every model of the list has its test") {
+  for (const Model& model : all_models()) {
+    INFO(model.name);
+    CHECK(covered().contains(model.name));
+  }
+}
+
+}  // namespace weft::models
