@@ -164,6 +164,8 @@ Desc channels_last(const Dims& dims) {
   return {dims, kF32, strides};
 }
 
+Desc blocked_by_8(const Dims& dims) { return {dims, kF32, dnnl::memory::format_tag::nChw8c}; }
+
 Desc any_desc(const Dims& dims) { return {dims, kF32, dnnl::memory::format_tag::any}; }
 
 void execute_reorder(const dnnl::primitive& reorder, const Desc& from, const void* source, const Desc& to, void* target) {

@@ -62,6 +62,8 @@ Desc f32_desc(const Dims& dims);
 Desc f32_desc(const Dims& dims, const Dims& strides);
 /// Channels-last activations: dims in oneDNN's order [N, C, spatial].
 Desc channels_last(const Dims& dims);
+/// Blocks of 8 channels: [N, C/8, H, W, 8]. Two spatial axes.
+Desc blocked_by_8(const Dims& dims);
 Desc any_desc(const Dims& dims);
 void execute_reorder(const dnnl::primitive& reorder, const Desc& from, const void* source, const Desc& to, void* target);
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <cstring>
 
 #include "backends/onednn/conv_pack.hpp"
 #include "backends/onednn/launcher.hpp"
@@ -26,35 +26,30 @@ int64_t offset_of(const View& view, const Box& box) {
   return view.offset + box.image * even_stride(view.axes[0]).value_or(0) + box.row * even_stride(view.axes[1]).value_or(0) +
          box.channel * even_stride(view.axes.back()).value_or(0);
 }
-/// Dimensions and strides of a sub-box, sub-dimensions spelled out, and the strides of a dense tile of them.
-struct BoxDims {
-  Dims dims, strides, dense;
+/// Dimensions of a sub-box with the strides of a dense tile, or with its own. A channel axis of several sub-dimensions is whole.
+struct BoxDescs {
+  Desc view, dense;
 };
-BoxDims box_dims(const View& view, const Box& box) {
-  BoxDims result;
+BoxDescs box_descs(const View& view, const Box& box) {
+  Dims dims, strides, dense;
   const auto append = [&](const Axis& axis, int64_t size) {
-    if (axis.size() > 1) {  // whole axes only
-      for (const SubDim& d : axis) result.dims.push_back(d.size), result.strides.push_back(d.stride);
+    if (axis.size() > 1) {
+      for (const SubDim& d : axis) dims.push_back(d.size), strides.push_back(d.stride);
     } else {
-      result.dims.push_back(size);
-      result.strides.push_back(std::max<int64_t>(axis.empty() ? 1 : axis[0].stride, 1));
+      dims.push_back(size);
+      strides.push_back(std::max<int64_t>(axis.empty() ? 1 : axis[0].stride, 1));
     }
   };
   append(view.axes[0], box.images);
   append(view.axes[1], box.rows);
   for (size_t i = 2; i + 1 < view.axes.size(); ++i) append(view.axes[i], axis_size(view.axes[i]));
   append(view.axes.back(), box.channels);
-  result.dense.assign(result.dims.size(), 1);
-  for (size_t i = result.dims.size(); i-- > 1;) result.dense[i - 1] = result.dense[i] * result.dims[i];
-  return result;
+  return {f32_desc(dims, strides), f32_desc(dims)};
 }
-TileCopy gather(const View& view, const Box& box) {
-  const BoxDims d = box_dims(view, box);
-  return {d.dims, d.strides, d.dense};
-}
-TileCopy scatter(const View& view, const Box& box) {
-  const BoxDims d = box_dims(view, box);
-  return {d.dims, d.dense, d.strides};
+/// The same box in oneDNN's order [N, C, H, W], for views of two spatial axes whose axes are all even.
+Desc picture_desc(const View& view, const Box& box) {
+  const auto stride = [&](size_t axis) { return std::max<int64_t>(even_stride(view.axes[axis]).value_or(1), 1); };
+  return f32_desc({box.images, box.channels, box.rows, axis_size(view.axes[2])}, {stride(0), stride(3), stride(1), stride(2)});
 }
 
 /// How the operand of a step comes to the primitive.
@@ -79,14 +74,15 @@ struct PlacedItem {
 
 class ConvKernel : public Kernel {
  public:
-  ConvKernel(ConvForm form, const ConvSplit& split, bool residual_as_sum) : form_(std::move(form)), residual_as_sum_(residual_as_sum) {
+  ConvKernel(ConvForm form, const ConvSplit& split, ConvChoice choice) : form_(std::move(form)), choice_(std::move(choice)) {
     take_bias();
     resources_.parts = split.parts;
     channels_ = axis_size(form_.destination.axes.back());
+    for (size_t i = 2; i + 1 < form_.destination.axes.size(); ++i) middle_ *= axis_size(form_.destination.axes[i]);
     const bool slices = std::any_of(split.items.begin(), split.items.end(), [&](const ConvItem& i) { return i.channels != channels_; });
-    source_direct_ = is_dense(form_.source);
+    source_direct_ = is_dense(form_.source) && !choice_.blocked;
     int64_t pixels = element_count(form_.destination) / channels_;
-    destination_direct_ = is_dense(form_.destination) && (!slices || pixels == 1);
+    destination_direct_ = is_dense(form_.destination) && !choice_.blocked && (!slices || pixels == 1);
     plan_feeds();
     const SingleThreaded guard;
     for (const ConvItem& item : split.items) place(item);
@@ -132,7 +128,7 @@ class ConvKernel : public Kernel {
         feed = direct ? Feed::direct : Feed::tile;
         if (is_residual(i)) {
           if (direct && used_once(s.operand.input)) resources_.in_place = {s.operand.input};
-          if (!direct || residual_as_sum_) feed = Feed::destination;
+          if (!direct || choice_.residual_as_sum) feed = Feed::destination;
         }
       }
       feeds_.push_back(feed);
@@ -164,37 +160,23 @@ class ConvKernel : public Kernel {
            a.pad_end == b.pad_end && a.channels == b.channels;
   }
 
-  Dims tile_dims(const View& view, int64_t images, int64_t rows, int64_t channels) const {
-    if (view.axes.size() == 3) return {images, channels, 1, rows};  // one-dimensional: a picture of one line
-    Dims dims{images, channels, rows};
-    for (size_t i = 2; i + 1 < view.axes.size(); ++i) dims.push_back(axis_size(view.axes[i]));
-    return dims;
-  }
+  ConvDesc describe(const ConvItem& shape) const { return describe_conv(form_, shape, choice_, has_bias_); }
 
-  ConvDesc describe(const ConvItem& shape) const {
-    const int64_t inputs = axis_size(form_.source.axes.back());
-    ConvDesc conv;
-    conv.source = channels_last(tile_dims(form_.source, shape.images, shape.input_rows, inputs));
-    conv.destination = channels_last(tile_dims(form_.destination, shape.images, shape.rows, shape.channels));
-    Dims weights;
-    if (form_.groups != 1) weights.push_back(form_.groups);
-    weights.push_back(shape.channels / form_.groups);
-    weights.push_back(axis_size(form_.weights.axes[1]));
-    if (form_.window.size() == 1) weights.push_back(1);
-    weights.insert(weights.end(), form_.window.begin(), form_.window.end());
-    conv.weights = any_desc(weights);
-    if (has_bias_) conv.bias = f32_desc({shape.channels});
-    conv.strides = form_.strides;
-    for (int64_t d : form_.dilations) conv.dilations.push_back(d - 1);
-    conv.pads_begin = form_.pads_begin;
-    conv.pads_end = form_.pads_end;
-    conv.pads_begin[0] = shape.pad_begin;
-    conv.pads_end[0] = shape.pad_end;
-    if (form_.window.size() == 1) {
-      conv.strides.insert(conv.strides.begin(), 1);
-      for (Dims* zeros : {&conv.dilations, &conv.pads_begin, &conv.pads_end}) zeros->insert(zeros->begin(), 0);
-    }
-    return conv;
+  TileCopy gather(const View& view, const Box& box, const Desc& tile) const {
+    if (choice_.blocked) return {picture_desc(view, box), tile};
+    const BoxDescs d = box_descs(view, box);
+    return {d.view, d.dense};
+  }
+  TileCopy scatter(const View& view, const Box& box, const Desc& tile) const {
+    if (choice_.blocked) return {tile, picture_desc(view, box)};
+    const BoxDescs d = box_descs(view, box);
+    return {d.dense, d.view};
+  }
+  /// Where the input lies in a source tile that holds its padding too.
+  Desc interior(const Desc& tile, const ConvItem& shape) const {
+    if (!choice_.pad_in_tile) return tile;
+    const Dims dims = {shape.images, axis_size(form_.source.axes.back()), shape.input_rows, axis_size(form_.source.axes[2])};
+    return tile.submemory_desc(dims, {0, 0, shape.pad_begin, form_.pads_begin[1]});
   }
 
   Desc operand_desc(const Step& s, const ConvItem& shape, const Desc& destination) const {
@@ -245,16 +227,16 @@ class ConvKernel : public Kernel {
       return at;
     };
     if (!source_direct_) {
-      v.gather_source = std::make_unique<TileCopy>(gather(form_.source, from));
+      v.gather_source = std::make_unique<TileCopy>(gather(form_.source, from, interior(conv.source, shape)));
       v.source_tile = reserve(v.source_elements);
     }
     if (!destination_direct_) {
-      v.scatter_destination = std::make_unique<TileCopy>(scatter(form_.destination, to));
+      v.scatter_destination = std::make_unique<TileCopy>(scatter(form_.destination, to, conv.destination));
       v.destination_tile = reserve(v.destination_elements);
     }
     for (size_t i = 0; i < feeds_.size(); ++i) {
       const bool copied = feeds_[i] == Feed::tile || feeds_[i] == Feed::destination;
-      v.gather_operand.push_back(copied ? std::make_unique<TileCopy>(gather(form_.steps[i].operand, to)) : nullptr);
+      v.gather_operand.push_back(copied ? std::make_unique<TileCopy>(gather(form_.steps[i].operand, to, conv.destination)) : nullptr);
       v.operand_tile.push_back(feeds_[i] == Feed::tile ? reserve(v.destination_elements) : -1);
     }
     v.scratchpad = bytes;
@@ -265,7 +247,7 @@ class ConvKernel : public Kernel {
       Compiled c = compile(conv, shape, form_.steps.size(), sum, list);
       scratchpad = std::max(scratchpad, static_cast<int64_t>(c.scratchpad.get_size()));
       v.weights = c.weights;
-      resources_.implementation = c.implementation;
+      resources_.implementation = c.implementation + (choice_.blocked ? " in blocks" : "") + (choice_.pad_in_tile ? ", padded tile" : "");
       return std::make_unique<Launcher>(std::move(c.primitive), std::move(list));
     };
     if (residual && (feeds_[0] == Feed::destination || !resources_.in_place.empty())) v.in_place = launcher(true);
@@ -287,10 +269,9 @@ class ConvKernel : public Kernel {
     const Variant& v = variants_[placed.variant];
     const Bound bound = bind(context, v, placed.item);
     if (guarded_ > 0 && !safe(packed, v, bound)) {
-      run_plainly(packed, placed, bound);
-    } else {
-      launch(bound.in_place ? *v.in_place : *v.apart, packed, placed.slice, bound, form_.steps.size(), bound.destination);
+      return run_plainly(context, packed, placed, bound);
     }
+    launch(bound.in_place ? *v.in_place : *v.apart, packed, placed.slice, bound, form_.steps.size(), bound.destination);
     if (v.scatter_destination) {
       const ConvItem& i = placed.item;
       const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
@@ -306,6 +287,7 @@ class ConvKernel : public Kernel {
     Bound b;
     b.source = input(form_.source) + offset_of(form_.source, from);
     if (v.gather_source) {
+      if (choice_.pad_in_tile) std::memset(tile(v.source_tile), 0, static_cast<size_t>(v.source_elements) * sizeof(float));
       v.gather_source->execute(b.source, tile(v.source_tile));
       b.source = tile(v.source_tile);
     }
@@ -362,32 +344,56 @@ class ConvKernel : public Kernel {
   }
 
   /// The rare case: the sums by oneDNN without post-ops, the steps by plain arithmetic that keeps NaN and infinities.
-  void run_plainly(const ConvParameters& packed, const PlacedItem& placed, const Bound& b) const {
+  void run_plainly(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed, const Bound& b) const {
     const Variant& v = variants_[placed.variant];
     std::vector<std::pair<int, Desc>> list;
     const Compiled c = compile(describe(v.shape), v.shape, 0, false, list);
-    const OwnMemory sums(c.destination), scratchpad(c.scratchpad);
     if (!(c.weights == v.weights)) fail(ErrorCode::internal, "onednn: weights without post-ops are laid out differently");
+    const OwnMemory sums(c.destination), scratchpad(c.scratchpad);
     Bound plain = b;
     plain.scratchpad = scratchpad.data();
     launch(Launcher(c.primitive, list), packed, placed.slice, plain, 0, static_cast<float*>(sums.data()));
-    const float* from = static_cast<const float*>(sums.data());
-    for (int64_t e = 0; e < v.destination_elements; ++e) {
-      float x = from[e];
+    const ConvItem& i = placed.item;
+    const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
+    const Desc channels_last_tile = tile_desc(form_.destination, i.images, i.rows, i.channels, {});
+    const OwnMemory dense(channels_last_tile);
+    TileCopy(c.destination, channels_last_tile).execute(static_cast<const float*>(sums.data()), static_cast<float*>(dense.data()));
+    std::vector<OwnMemory> tensors;  // operands in the order of the dense tile
+    std::vector<const float*> operands = b.operands;
+    for (size_t s = 0; s < form_.steps.size(); ++s) {
+      const Step& step = form_.steps[s];
+      if (step.spread != Spread::full) continue;
+      const BoxDescs descs = box_descs(step.operand, box);
+      tensors.emplace_back(channels_last_tile);
+      const auto* input = static_cast<const float*>(context.inputs[static_cast<size_t>(step.operand.input)]);
+      TileCopy(descs.view, descs.dense).execute(input + offset_of(step.operand, box), static_cast<float*>(tensors.back().data()));
+      operands[s] = static_cast<const float*>(tensors.back().data());
+    }
+    apply_steps(static_cast<float*>(dense.data()), i.images * i.rows * middle_ * i.channels, i.channels, operands);
+    const BoxDescs descs = box_descs(form_.destination, box);
+    TileCopy(descs.dense, descs.view)
+        .execute(static_cast<const float*>(dense.data()), static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
+  }
+
+  /// Every step on every element of a channels-last tile.
+  void apply_steps(float* tile, int64_t elements, int64_t channels, const std::vector<const float*>& operands) const {
+    for (int64_t e = 0; e < elements; ++e) {
+      float x = tile[e];
       for (size_t i = 0; i < form_.steps.size(); ++i) {
         const Step& s = form_.steps[i];
-        const int64_t at = s.spread == Spread::full ? e : s.spread == Spread::channel || s.spread == Spread::image_channel ? e % v.shape.channels : 0;
-        x = apply(s, x, b.operands[i] ? b.operands[i][at] : 0.0f);
+        const bool by_channel = s.spread == Spread::channel || s.spread == Spread::image_channel;
+        const int64_t at = s.spread == Spread::full ? e : by_channel ? e % channels : 0;
+        x = apply(s, x, operands[i] ? operands[i][at] : 0.0f);
       }
-      b.destination[e] = x;
+      tile[e] = x;
     }
   }
 
   ConvForm form_;
   Step bias_;
-  bool residual_as_sum_;  ///< im2col code mistakes the places of a tensor in a binary post-op (2.6.3)
+  ConvChoice choice_;
   bool has_bias_ = false, source_direct_ = false, destination_direct_ = false;
-  int64_t channels_ = 0;
+  int64_t channels_ = 0, middle_ = 1;  // output channels; spatial size without rows
   size_t guarded_ = 0;  // steps up to the last that loses NaN; 0 = none
   std::vector<Feed> feeds_;
   std::vector<Variant> variants_;
@@ -398,8 +404,8 @@ class ConvKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_conv_kernel(ConvForm form, const ConvSplit& split, bool residual_as_sum) {
-  return std::make_unique<ConvKernel>(std::move(form), split, residual_as_sum);
+std::unique_ptr<Kernel> make_conv_kernel(ConvForm form, const ConvSplit& split, ConvChoice choice) {
+  return std::make_unique<ConvKernel>(std::move(form), split, std::move(choice));
 }
 
 }  // namespace weft::backends::onednn

@@ -3,12 +3,11 @@
 #include <memory>
 
 #include "backends/backend.hpp"
-#include "backends/onednn/conv_split.hpp"
+#include "backends/onednn/conv_choice.hpp"
 
 namespace weft::backends::onednn {
 
-/// `residual_as_sum`: a tensor added first is copied to the destination and summed there, never a binary post-op.
 /// Throws Error(unsupported) where oneDNN has no fast code for a part.
-std::unique_ptr<Kernel> make_conv_kernel(ConvForm form, const ConvSplit& split, bool residual_as_sum);
+std::unique_ptr<Kernel> make_conv_kernel(ConvForm form, const ConvSplit& split, ConvChoice choice);
 
 }  // namespace weft::backends::onednn

@@ -43,11 +43,53 @@ const float* data_of(const View& view, std::span<const ir::Tensor> operands) {
   return tensor.as<float>().data() + view.offset;
 }
 
-/// The weights as a dense [O, I, window...] array.
-std::vector<float> dense_weights(const View& weights, const float* from) {
-  std::vector<float> dense(static_cast<size_t>(element_count(weights)));
+/// Next index of a list of dimensions in row-major order; false after the last.
+bool next_index(std::vector<int64_t>& index, std::span<const int64_t> dims) {
+  for (size_t i = dims.size(); i-- > 0;) {
+    if (++index[i] < dims[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+/// The weights of all phases of a transposed convolution, [(r..., o), c, window...]; see Phases.
+std::vector<float> phase_weights(const ConvForm& form, const float* from) {
+  const Phases& p = *form.phases;
+  std::vector<float> dense(static_cast<size_t>(element_count(form.weights)), 0.0f);
+  const std::vector<int64_t> given = sizes(p.weights), strides = ir::row_major_strides(given);
+  std::vector<float> plain(static_cast<size_t>(element_count(p.weights)));
   size_t next = 0;
-  for_each(weights.axes, 0, [&](int64_t offset) { dense[next++] = from[offset]; });
+  for_each(p.weights.axes, 0, [&](int64_t offset) { plain[next++] = from[offset]; });
+  const size_t spatial = form.window.size();
+  const int64_t inputs = given[0], outputs = given[1];
+  next = 0;
+  std::vector<int64_t> phase(spatial, 0), at(spatial, 0);
+  do {
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t c = 0; c < inputs; ++c) {
+        do {
+          int64_t place = c * strides[0] + o * strides[1];
+          bool tap = true;
+          for (size_t i = 0; i < spatial; ++i) {
+            const int64_t shifted = phase[i] + p.pads_begin[i];
+            const int64_t t = shifted / p.stride[i] + form.pads_begin[i] - at[i], k = shifted % p.stride[i] + p.stride[i] * t;
+            tap = tap && t >= 0 && k < given[2 + i];
+            place += k * strides[2 + i];
+          }
+          dense[next++] = tap ? plain[static_cast<size_t>(place)] : 0.0f;
+        } while (next_index(at, form.window));
+      }
+    }
+  } while (next_index(phase, p.stride));
+  return dense;
+}
+
+/// The weights as a dense [O, I, window...] array.
+std::vector<float> dense_weights(const ConvForm& form, const float* from) {
+  if (form.phases) return phase_weights(form, from);
+  std::vector<float> dense(static_cast<size_t>(element_count(form.weights)));
+  size_t next = 0;
+  for_each(form.weights.axes, 0, [&](int64_t offset) { dense[next++] = from[offset]; });
   return dense;
 }
 
@@ -86,6 +128,7 @@ Dims grouped(const ConvForm& form, int64_t outputs, int64_t channels) {
 
 /// Descriptor of one slice of the parameter as it lies in memory, where all its axes are even.
 std::optional<Desc> plain_desc(const ConvForm& form, const WeightSlice& slice) {
+  if (form.phases) return std::nullopt;
   std::vector<int64_t> strides;
   for (const Axis& axis : form.weights.axes) {
     const std::optional<int64_t> stride = even_stride(axis);
@@ -123,18 +166,20 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
                                           std::span<const ir::Tensor> operands) {
   const SingleThreaded guard;
   auto packed = std::make_unique<ConvParameters>();
-  const float* weights = data_of(form.weights, operands);
+  const float* weights = data_of(form.phases ? form.phases->weights : form.weights, operands);
   std::vector<float> dense;
-  if (!plain_desc(form, slices[0])) dense = dense_weights(form.weights, weights);
+  if (!plain_desc(form, slices[0])) dense = dense_weights(form, weights);
   for (const WeightSlice& slice : slices) packed->weights.push_back(packed_slice(form, slice, weights, dense));
-  packed->weight_norm = largest_row_sum(form.weights, weights);
+  packed->weight_norm = form.phases ? largest_row_sum(form.weights, dense.data()) : largest_row_sum(form.weights, weights);
   if (bias) {
     const float* from = data_of(bias->operand, operands);
+    std::vector<float> all;
+    for_each(std::span<const Axis>(&bias->operand.axes.back(), 1), 0, [&](int64_t offset) { all.push_back(from[offset]); });
     for (const WeightSlice& slice : slices) {
       packed->bias.emplace_back(f32_desc({slice.channels}));
-      std::memcpy(packed->bias.back().data(), from + slice.channel, static_cast<size_t>(slice.channels) * sizeof(float));
+      std::memcpy(packed->bias.back().data(), all.data() + slice.channel, static_cast<size_t>(slice.channels) * sizeof(float));
     }
-    packed->bias_bound = largest_magnitude(from, axis_size(form.destination.axes.back()));
+    packed->bias_bound = largest_magnitude(all.data(), static_cast<int64_t>(all.size()));
   }
   for (const Step& s : form.steps) {
     const bool parameter = s.operand.input >= 0 && s.spread != Spread::none && s.spread != Spread::constant &&

@@ -1,19 +1,14 @@
 #include "backends/onednn/cost.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 namespace weft::backends::onednn {
 namespace {
 
-constexpr size_t kProbes = 4096;   // descriptors remembered
 constexpr double kForkNs = 1000;   // of two or more parts
-constexpr double kCopyGbps = 12;   // gather or scatter of a tile, counted once (read and write together: twice that)
+constexpr double kCopyGbps = 20;   // gather or scatter of a tile, its bytes counted once
 constexpr double kScanGbps = 30;   // the guard against NaN
 
 int64_t cache_bytes(int name, int64_t fallback) {
@@ -25,19 +20,29 @@ double filled(int64_t channels, int64_t unit) {
   return static_cast<double>(channels) / static_cast<double>((channels + unit - 1) / unit * unit);
 }
 
-/// Share of peak that the sums themselves reach (measure: ResNet-50, MobileNetV2 and PP-OCR shapes on AVX2, 2.6.3).
-double efficiency(const ConvForm& f, const std::string& implementation) {
+/// Share of peak of a window over channels-last pixels: falls as the rows that one output row reads outgrow the cache, because
+/// pixels lie far apart there.
+double window_share(const ConvForm& f) {
+  double rows = 4.0 * static_cast<double>(f.window[0] * axis_size(f.source.axes.back()));
+  for (size_t i = 2; i + 1 < f.source.axes.size(); ++i) rows *= static_cast<double>(axis_size(f.source.axes[i]));
+  if (rows <= 48e3) return 0.85;
+  if (rows <= 96e3) return 0.85 - 0.12 * (rows - 48e3) / 48e3;
+  return std::max(0.38, 0.73 - 0.30 * (rows - 96e3) / 48e3);
+}
+
+/// Share of peak that the sums themselves reach (measured: ResNet-50, MobileNetV2, PP-OCR, M-LSD shapes on AVX2, 2.6.3).
+double efficiency(const ConvForm& f, const ConvChoice& choice) {
   const auto inputs = static_cast<double>(axis_size(f.weights.axes[1]));
-  const int64_t outputs = axis_size(f.destination.axes.back()) / f.groups;
+  const int64_t channels = axis_size(f.source.axes.back()), outputs = axis_size(f.destination.axes.back()) / f.groups;
   const bool strided = std::any_of(f.strides.begin(), f.strides.end(), [](int64_t s) { return s > 1; });
-  const auto is = [&](const char* name) { return implementation.find(name) != std::string::npos; };
+  const auto is = [&](const char* name) { return choice.implementation.find(name) != std::string::npos; };
   if (is("dw")) return strided ? 0.38 : 0.50;
-  if (is("1x1")) return 0.95 * inputs / (inputs + 4) * filled(outputs, 8);
+  if (is("1x1")) return 0.96 * inputs / (inputs + 4) * filled(outputs, 8);
   if (is("gemm")) return f.groups > 1 ? 0.03 : 0.45;
   if (!is("jit") && !is("brg")) return 0.001;
-  double share = inputs <= 4 ? 0.85 : 0.82;
-  if (strided && inputs > 4) share = 0.74;
-  if (axis_size(f.source.axes.back()) % 256 == 0) share *= 0.88;  // pixels a multiple of 1 KB apart thrash L1
+  double share = inputs <= 4 ? 0.88 : choice.blocked ? 0.91 : window_share(f);
+  if (strided && inputs > 4) share *= choice.blocked ? 0.95 : 0.92;
+  if (channels >= 512) share *= 0.85;
   if (f.groups > 1) share *= std::min(1.0, 0.35 + inputs / 64);
   return share * filled(outputs, 8);
 }
@@ -45,7 +50,7 @@ double efficiency(const ConvForm& f, const std::string& implementation) {
 double bytes_of(const View& view) { return 4.0 * static_cast<double>(element_count(view)); }
 
 /// Epilogue: arithmetic of every step, the bytes of operands, copies of those that lie otherwise, the scan of the guard.
-double steps_nanoseconds(std::span<const Step> steps, const View& source, const View& destination) {
+double steps_nanoseconds(std::span<const Step> steps, const View& source, const View& destination, bool tiles) {
   const double elements = static_cast<double>(element_count(destination));
   double total = 0;
   bool guarded = false;
@@ -56,7 +61,7 @@ double steps_nanoseconds(std::span<const Step> steps, const View& source, const 
     if (s.spread == Spread::channel || s.spread == Spread::image_channel) total += 0.1 * elements;
     if (s.spread != Spread::full) continue;
     total += bytes_of(destination) / machine_facts().l3_gbps;
-    if (!is_dense(s.operand) || !is_dense(destination)) total += bytes_of(destination) / kCopyGbps;
+    if (tiles || !is_dense(s.operand) || !is_dense(destination)) total += bytes_of(destination) / kCopyGbps;
     if (guarded) total += bytes_of(destination) / kScanGbps;
   }
   return total;
@@ -91,14 +96,14 @@ const ir::MachineFacts& machine_facts() {
   return facts;
 }
 
-double conv_nanoseconds(const ConvForm& form, const std::string& implementation) {
+double conv_nanoseconds(const ConvForm& form, const ConvChoice& choice) {
   const ir::MachineFacts& m = machine_facts();
-  const double sums = conv_flops(form) / (m.gflops_f32 * efficiency(form, implementation));
+  const double sums = conv_flops(form) / (m.gflops_f32 * efficiency(form, choice));
   const double weights = bytes_of(form.weights) / m.l3_gbps;
   const double activations = (bytes_of(form.source) + bytes_of(form.destination)) / m.l3_gbps;
-  double total = std::max({sums, weights, activations}) + steps_nanoseconds(form.steps, form.source, form.destination);
-  if (!is_dense(form.source)) total += bytes_of(form.source) / kCopyGbps;
-  if (!is_dense(form.destination)) total += bytes_of(form.destination) / kCopyGbps;
+  double total = std::max({sums, weights, activations}) + steps_nanoseconds(form.steps, form.source, form.destination, choice.blocked);
+  if (!is_dense(form.source) || choice.blocked) total += bytes_of(form.source) / kCopyGbps;
+  if (!is_dense(form.destination) || choice.blocked) total += bytes_of(form.destination) / kCopyGbps;
   return total;
 }
 
@@ -124,46 +129,6 @@ uint64_t kernel_nanoseconds(double one_thread, int parts, double balance) {
   const double fork = parts > 1 ? kForkNs : 0;
   const double total = machine_facts().launch_ns + fork + one_thread / (parts * std::max(balance, 0.01));
   return static_cast<uint64_t>(std::min(total, 1e18));
-}
-
-std::string implementation_of(const ConvForm& form) {
-  const bool run = form.window == Dims{1, 1} && form.strides == Dims{1, 1} && form.groups == 1 && axis_size(form.source.axes[0]) == 1 &&
-                   axis_size(form.source.axes[2]) == 1 && form.pads_begin == Dims{0, 0} && form.pads_end == Dims{0, 0};
-  if (run && effective_isa() != Isa::portable) return "jit_1x1";
-  ConvDesc conv;
-  const auto order = [](const View& v) {
-    std::vector<int64_t> dims = sizes(v);
-    std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
-    return dims;
-  };
-  Dims from = order(form.source), to = order(form.destination);
-  Dims weights = form.window;
-  weights.insert(weights.begin(), {to[1] / form.groups, axis_size(form.weights.axes[1])});
-  if (form.groups != 1) weights.insert(weights.begin(), form.groups);
-  const bool line = form.window.size() == 1;
-  const auto pad = [&](Dims dims, size_t at, int64_t value) {
-    if (line) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), value);
-    return dims;
-  };
-  from = pad(from, 2, 1);
-  to = pad(to, 2, 1);
-  weights = pad(weights, weights.size() - 1, 1);
-  std::string key = fmt::format("{} {} {} {} {} {} {}", fmt::join(from, ","), fmt::join(to, ","), fmt::join(weights, ","),
-                                fmt::join(form.strides, ","), fmt::join(form.dilations, ","), fmt::join(form.pads_begin, ","),
-                                fmt::join(form.pads_end, ","));
-  static std::mutex mutex;
-  static std::map<std::string, std::string> known;
-  const std::lock_guard lock(mutex);
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  conv.source = channels_last(from);
-  conv.destination = channels_last(to);
-  conv.weights = any_desc(weights);
-  conv.strides = pad(form.strides, 0, 1);
-  for (int64_t d : pad(form.dilations, 0, 1)) conv.dilations.push_back(d - 1);
-  conv.pads_begin = pad(form.pads_begin, 0, 0);
-  conv.pads_end = pad(form.pads_end, 0, 0);
-  if (known.size() >= kProbes) known.clear();
-  return known[std::move(key)] = conv_implementation(conv);
 }
 
 }  // namespace weft::backends::onednn

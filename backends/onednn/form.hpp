@@ -1,5 +1,6 @@
 #pragma once
 // What a program is to this backend: one convolution or one matmul, its operands seen through strides, and a chain of steps.
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -10,15 +11,23 @@
 
 namespace weft::backends::onednn {
 
+/// A transposed convolution as a plain one that computes all `stride` phases of an output pixel as channels: output channel
+/// (r..., o) of pixel q is channel o of output q * stride + r. Its weights are zero where a phase has no tap.
+struct Phases {
+  View weights;             ///< the parameter: [C, O, window...]
+  Dims stride, pads_begin;  ///< of the transposed convolution
+};
+
 /// A convolution over channels-last tiles. Matmuls by a parameter are one too: kernel 1, one pixel a row.
 struct ConvForm {
   std::string kernel;    ///< "conv", "matmul", "conv_transpose"
   View source;           ///< [N, spatial..., C]
-  View weights;          ///< [O, C / groups, spatial...]; a parameter
+  View weights;          ///< [O, C / groups, spatial...]; a parameter (with phases: only its sizes count)
   View destination;      ///< [N, spatial..., O] into the output
   int64_t groups = 1;
   Dims window, strides, dilations, pads_begin, pads_end;  ///< window = the kernel's spatial size; dilations count from 1
   std::vector<Step> steps;
+  std::optional<Phases> phases;
   bool bias_first = false;  ///< the first step adds a parameter to each channel: the bias of the primitive
 };
 

@@ -44,8 +44,7 @@ void Launcher::execute(std::span<const Argument> arguments) const {
   if (status != dnnl_success) fail(ErrorCode::internal, "oneDNN failed to run a primitive (status {})", static_cast<int>(status));
 }
 
-TileCopy::TileCopy(const Dims& dims, const Dims& from_strides, const Dims& to_strides) {
-  const Desc from = f32_desc(dims, from_strides), to = f32_desc(dims, to_strides);
+TileCopy::TileCopy(const Desc& from, const Desc& to) {
   launcher_ = std::make_unique<Launcher>(make_reorder(from, to),
                                          std::vector<std::pair<int, Desc>>{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }

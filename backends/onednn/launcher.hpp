@@ -35,10 +35,10 @@ class Launcher {
   mutable std::vector<std::unique_ptr<Set>> free_;
 };
 
-/// Copies between a strided view's part and a dense tile, either way. Both sides list the same dimensions.
+/// Copies between two layouts of the same dimensions: a strided view's part and a tile, either way.
 class TileCopy {
  public:
-  TileCopy(const Dims& dims, const Dims& from_strides, const Dims& to_strides);
+  TileCopy(const Desc& from, const Desc& to);
   void execute(const float* from, float* to) const;
 
  private:

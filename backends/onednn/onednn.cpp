@@ -26,12 +26,13 @@ Key key_of(const ir::KernelRequest& request) { return {request.program->hash(), 
 /// A program made ready: the form with its split and price.
 struct Ready {
   Form form;
-  ConvSplit conv_split;
-  MatmulSplit matmul_split;
-  std::string kernel;
+  ConvSplit conv_split{};
+  ConvChoice conv_choice{};
+  MatmulSplit matmul_split{};
+  std::string kernel{};
   uint64_t nanoseconds = 0;
-  bool residual_as_sum = false;
 };
+Ready unfit(std::string reason) { return {Unfit{std::move(reason)}}; }
 
 /// A tensor operand that is not the residual added first.
 bool has_tensor_operand(const ConvForm& form) {
@@ -45,15 +46,15 @@ bool has_tensor_operand(const ConvForm& form) {
 
 Ready ready_conv(ConvForm form, int threads) {
   simplify(form);
-  const std::string implementation = implementation_of(form);
-  if (implementation.empty()) return {Unfit{"oneDNN has no such convolution"}, {}, {}, {}, 0, false};
-  if (implementation.find("ref") != std::string::npos) return {Unfit{"oneDNN has only its slow reference code for it"}, {}, {}, {}, 0, false};
-  Ready ready;
-  ready.residual_as_sum = implementation.find("gemm") != std::string::npos;
-  if (ready.residual_as_sum && has_tensor_operand(form)) {
-    return {Unfit{"only im2col code, which takes no tensor operand but a residual that is added first"}, {}, {}, {}, 0, false};
+  ConvChoice choice = choose_conv(form);
+  if (choice.implementation.empty()) return unfit("oneDNN has no such convolution");
+  if (choice.implementation.find("ref") != std::string::npos) return unfit("oneDNN has only its slow reference code for it");
+  if (choice.residual_as_sum && has_tensor_operand(form)) {
+    return unfit("only im2col code, which takes no tensor operand but a residual that is added first");
   }
-  const double one_thread = conv_nanoseconds(form, implementation);
+  const double one_thread = choice.nanoseconds;
+  Ready ready;
+  ready.conv_choice = std::move(choice);
   ready.conv_split = split_conv(form, threads, one_thread);
   ready.kernel = form.kernel;
   ready.nanoseconds = kernel_nanoseconds(one_thread, ready.conv_split.parts, ready.conv_split.balance);
@@ -75,7 +76,7 @@ Ready make_ready(const ir::KernelRequest& request) {
   Form form = recognize(*request.program, request.operands);
   if (auto* conv = std::get_if<ConvForm>(&form)) return ready_conv(std::move(*conv), request.threads);
   if (auto* matmul = std::get_if<MatmulForm>(&form)) return ready_matmul(std::move(*matmul), request.threads);
-  return {std::move(form), {}, {}, {}, 0, false};
+  return {std::move(form)};
 }
 
 /// A kernel that the cache keeps too.
@@ -133,7 +134,7 @@ class OneDnn : public Backend {
 
   static std::shared_ptr<const Kernel> made(Ready ready) {
     if (const Unfit* unfit = std::get_if<Unfit>(&ready.form)) fail(ErrorCode::unsupported, "onednn: {}", unfit->reason);
-    if (auto* conv = std::get_if<ConvForm>(&ready.form)) return make_conv_kernel(std::move(*conv), ready.conv_split, ready.residual_as_sum);
+    if (auto* conv = std::get_if<ConvForm>(&ready.form)) return make_conv_kernel(std::move(*conv), ready.conv_split, std::move(ready.conv_choice));
     return make_matmul_kernel(std::move(std::get<MatmulForm>(ready.form)), ready.matmul_split);
   }
 

@@ -39,7 +39,7 @@ class Recognizer {
     std::reverse(steps_.begin(), steps_.end());
     if (node(v).op == Op::matmul) return matmul(node(v));
     if (node(v).op == Op::conv) return conv(node(v));
-    refuse("{}: no fast implementation", op_text(node(v).op));
+    return conv_transpose(node(v));
   }
 
  private:
@@ -254,7 +254,7 @@ class Recognizer {
       const auto repeated = [](const Axis& axis) { return std::all_of(axis.begin(), axis.end(), [](SubDim d) { return d.stride == 0; }); };
       const auto whole = [](const Axis& axis) { return std::none_of(axis.begin(), axis.end(), [](SubDim d) { return d.stride == 0; }); };
       const bool middle = std::all_of(axes.begin() + 1, axes.end() - 1, repeated);
-      const bool dense_channel = axes.back().empty() || even_stride(axes.back()) == 1;
+      const bool dense_channel = axes.back().empty() || axes.back().back().stride == 1;
       if (middle && repeated(axes.front()) && repeated(axes.back())) {
         s.spread = Spread::scalar;
       } else if (middle && repeated(axes.front()) && dense_channel) {
@@ -319,6 +319,82 @@ class Recognizer {
     const Step& first = form.steps[0];
     form.bias_first = first.kind == StepKind::add && first.spread == Spread::channel &&
                       kinds_[static_cast<size_t>(first.operand.input)] == ir::OperandKind::parameter;
+    for (size_t i = form.bias_first ? 1 : 0; i < form.steps.size(); ++i) {
+      const Step& s = form.steps[i];
+      const bool by_channel = s.spread == Spread::channel || s.spread == Spread::image_channel;
+      if (by_channel && !even_stride(s.operand.axes.back())) refuse("an operand a channel whose elements do not lie side by side");
+    }
+  }
+
+  /// Every output phase becomes a group of channels; see Phases.
+  Form conv_transpose(const Node& n) {
+    const ir::Attributes& a = *n.attributes;
+    ConvForm form;
+    form.kernel = "conv_transpose";
+    form.source = solid_view(n.operands[0]);
+    Phases phases{solid_view(n.operands[1]), a.ints("strides"), {}};
+    require_parameter(phases.weights, "weights");
+    const size_t spatial = form.source.axes.size() - 2;
+    phases.stride.resize(spatial, 1);
+    phases.pads_begin = a.ints("pads");
+    phases.pads_begin.resize(spatial, 0);
+    const auto ones = [](const std::vector<int64_t>& list) { return std::all_of(list.begin(), list.end(), [](int64_t d) { return d == 1; }); };
+    if (a.integer("groups") != 1 || !ones(a.ints("dilations"))) refuse("a transposed convolution with groups or dilations");
+    if (a.text("layout") == "ncx") channels_to_end(form);
+    const std::vector<int64_t> weights = sizes(phases.weights), in = sizes(form.source), out = sizes(destination_);
+    int64_t count = 1;
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t stride = phases.stride[i], pad = phases.pads_begin[i], window = weights[2 + i];
+      if (out[1 + i] % stride != 0) refuse("a transposed convolution whose result of {} is no multiple of the stride {}", out[1 + i], stride);
+      int64_t low = 0, high = 0;  // input rows that some phase of output pixel q reads: [q + low, q + high]
+      for (int64_t r = 0; r < stride; ++r) {
+        const int64_t shift = (r + pad) / stride, taps = (window - (r + pad) % stride + stride - 1) / stride;
+        low = std::min(low, shift - taps + 1);
+        high = std::max(high, shift);
+      }
+      form.window.push_back(high - low + 1);
+      form.pads_begin.push_back(-low);
+      form.pads_end.push_back(out[1 + i] / stride + high - in[1 + i]);
+      if (form.pads_end.back() < 0) refuse("a transposed convolution that drops input at the end");
+      count *= stride;
+    }
+    form.strides.assign(spatial, 1);
+    form.dilations.assign(spatial, 1);
+    std::vector<int64_t> shape = {weights[1] * count, weights[0]};
+    shape.insert(shape.end(), form.window.begin(), form.window.end());
+    form.weights = dense_view(phases.weights.input, shape);
+    const auto phased = [&](const View& view) {
+      const std::optional<View> split = split_phases(view, phases.stride);
+      if (!split) refuse("a transposed convolution behind which memory is no even step");
+      return *split;
+    };
+    form.destination = phased(destination_);
+    for (Step& s : steps_)
+      if (s.spread == Spread::full) s.operand = phased(s.operand);
+    form.phases = std::move(phases);
+    finish(form);
+    return form;
+  }
+
+  /// [N, spatial..., C] with every spatial axis cut into pixel and phase, and the phases put in front of the channels.
+  static std::optional<View> split_phases(const View& view, const Dims& stride) {
+    std::vector<int64_t> dims = {axis_size(view.axes[0])};
+    for (size_t i = 0; i < stride.size(); ++i) {
+      dims.push_back(axis_size(view.axes[1 + i]) / stride[i]);
+      dims.push_back(stride[i]);
+    }
+    dims.push_back(axis_size(view.axes.back()));
+    const std::optional<View> cut = reshaped(view, dims);
+    if (!cut) return std::nullopt;
+    View result{view.input, view.offset, {cut->axes[0]}};
+    Axis channels;
+    for (size_t i = 0; i < stride.size(); ++i) {
+      result.axes.push_back(cut->axes[1 + 2 * i]);
+      channels.insert(channels.end(), cut->axes[2 + 2 * i].begin(), cut->axes[2 + 2 * i].end());
+    }
+    channels.insert(channels.end(), cut->axes.back().begin(), cut->axes.back().end());
+    result.axes.push_back(channels);
+    return merged(result, result.axes.size() - 1, 1);  // merges what steps evenly
   }
 
   void channels_to_end(ConvForm& form) {

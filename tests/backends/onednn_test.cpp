@@ -1,5 +1,6 @@
 // Every accepted form against the interpreter: parts in any order, threads 1, 2 and 8, in place and not. Sums of up to a few
 // hundred products in another order, and vector approximations of functions: 1e-4 absolute and 1e-3 relative.
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <limits>
@@ -15,7 +16,9 @@ namespace {
 
 const backends::Backend& onednn() { return backends::backend("onednn"); }
 
-void check(Case& c, Value result, const std::string& what) {
+/// Gives the implementation that ran.
+std::string check(Case& c, Value result, const std::string& what) {
+  std::string implementation;
   INFO(what);
   for (int threads : {1, 2, 8}) {
     const ir::KernelRequest request = c.request(result, threads);
@@ -25,6 +28,7 @@ void check(Case& c, Value result, const std::string& what) {
     if (const auto* refusal = std::get_if<ir::Refusal>(&estimate)) FAIL(refusal->reason);
     const std::unique_ptr<backends::Kernel> kernel = onednn().compile(request);
     INFO("implementation " << kernel->resources().implementation << ", parts " << kernel->resources().parts);
+    implementation = kernel->resources().implementation;
     CHECK(kernel->resources().parts >= 1);
     CHECK(kernel->resources().parts <= threads);
     const ir::Tensor expected = ir::run_program(*request.program, c.data)[0];
@@ -34,6 +38,7 @@ void check(Case& c, Value result, const std::string& what) {
       CHECK(mismatch(run_kernel(*kernel, *request.program, c.kinds, c.data, true), expected, 1e-4, 1e-3) <= 1);
     }
   }
+  return implementation;
 }
 
 std::string refusal(Case& c, Value result) {
@@ -212,6 +217,60 @@ TEST_CASE("convolutions between layouts") {
   Case own;
   const Value x = own.value({1, 20, 20, 32});
   check(own, own.op(Op::add, {own.conv(x, own.parameter({32, 32, 3, 3}), nxc({}, {1, 1, 1, 1})), x}), "the input is the residual too");
+}
+
+TEST_CASE("convolutions through blocked tiles") {
+  if (onednn().machine().cpu != "avx2") return;  // elsewhere channels-last is as fast
+  const auto conv = [](Case& c, std::vector<int64_t> x, std::vector<int64_t> w, const Attributes& a) { return c.conv(c.value(x), c.parameter(w), a); };
+  Case large;
+  CHECK(check(large, conv(large, {1, 40, 80, 96}, {40, 96, 3, 3}, nxc({}, {1, 1, 1, 1})), "large rows").find("in blocks") != std::string::npos);
+  Case odd;
+  Value y = conv(odd, {1, 30, 90, 100}, {43, 100, 3, 3}, nxc({}, {1, 1, 1, 1}));
+  y = odd.op(Op::mul, {odd.op(Op::add, {odd.op(Op::add, {y, odd.parameter({43})}), odd.value({1, 30, 90, 43})}), odd.value({1, 30, 90, 43})});
+  const Value turned = odd.transpose(odd.op(Op::relu, {y}), {0, 3, 1, 2});
+  CHECK(check(odd, turned, "odd channels, residual, product, relu, transposed").find("in blocks") != std::string::npos);
+  Case dilated;
+  const Value far = conv(dilated, {2, 30, 34, 32}, {32, 32, 3, 3}, nxc({}, {5, 4, 5, 5}, 1, {5, 5}));
+  CHECK(check(dilated, far, "dilated, padded in the tile").find("padded tile") != std::string::npos);
+  for (float poison : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f}) {
+    Case c;
+    const Value x = c.value({1, 24, 80, 96}), w = c.parameter({40, 96, 3, 3});
+    c.data[0].mutable_as<float>()[5000] = poison;
+    Value z = c.op(Op::add, {c.conv(x, w, nxc({}, {1, 1, 1, 1})), c.value({1, 24, 80, 40})});
+    CHECK(check(c, c.op(Op::relu, {z}), "poison").find("in blocks") != std::string::npos);
+  }
+}
+
+TEST_CASE("transposed convolutions") {
+  struct Shape {
+    std::vector<int64_t> x, w;
+    Attributes attributes;
+  };
+  const auto with = [](std::vector<int64_t> strides, std::vector<int64_t> pads, std::vector<int64_t> extra = {}) {
+    return Attributes{{"layout", std::string("nxc")}, {"strides", strides}, {"pads", pads}, {"output_padding", extra}};
+  };
+  const std::vector<Shape> shapes = {
+      {{1, 20, 24, 24}, {24, 16, 2, 2}, with({2, 2}, {})},       {{1, 20, 24, 24}, {24, 1, 2, 2}, with({2, 2}, {})},
+      {{2, 12, 10, 16}, {16, 12, 4, 4}, with({2, 2}, {1, 1, 1, 1})}, {{1, 12, 10, 16}, {16, 12, 3, 3}, with({2, 2}, {1, 1, 1, 1}, {1, 1})},
+      {{1, 12, 10, 16}, {16, 12, 3, 3}, with({1, 1}, {1, 1, 1, 1})}, {{1, 9, 7, 16}, {16, 5, 3, 5}, with({3, 5}, {})},
+      {{1, 64, 16}, {16, 8, 4}, with({2}, {1, 1})},
+  };
+  for (const Shape& s : shapes) {
+    for (bool first : {false, true}) {
+      Case c;
+      std::vector<int64_t> dims = s.x;
+      if (first) std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+      Attributes a = s.attributes;
+      if (first) a.set("layout", std::string("ncx"));
+      const Value x = c.value(dims), w = c.parameter(s.w);
+      Value y = c.op(Op::conv_transpose, {x, w}, a);
+      check(c, y, "transposed convolution");
+      std::vector<int64_t> bias = {s.w[1]};
+      if (first) bias.resize(s.w.size() - 1, 1);
+      y = c.op(Op::add, {y, c.parameter(bias)});
+      check(c, c.op(Op::sigmoid, {c.op(Op::add, {y, c.value(ir::to_ints(c.graph.type(y).shape))})}), "with bias, residual and sigmoid");
+    }
+  }
 }
 
 TEST_CASE("matmuls") {
