@@ -1,0 +1,155 @@
+// Building code: linear order, collapsed dims, registers, shape of the blocks.
+#include "backends/tbb/code.hpp"
+
+#include <algorithm>
+
+#include "ir/support/error.hpp"
+
+namespace weft::backends::tbb {
+
+namespace {
+
+std::optional<double> constant_value(const Analysis& analysis, ExprId id) {
+  const Expr& e = analysis.exprs[id];
+  if (e.kind != Expr::Kind::leaf) return {};
+  const Source& source = analysis.sources[static_cast<size_t>(e.source)];
+  if (source.kind != Source::Kind::constant || source.tensor->elements() != 1 || !ir::is_float(source.type.dtype)) return {};
+  return source.tensor->at_double(0);
+}
+
+}  // namespace
+
+Code::Code(const Analysis& analysis, const std::vector<ExprId>& roots, std::vector<Target> targets,
+           const std::vector<size_t>& barriers) {
+  const std::vector<ExprId> order = analysis.exprs.reachable(roots);
+  std::vector<int> value_of(analysis.exprs.size(), -1);
+  const Ints full = analysis.exprs[roots[0]].dims;
+  for (ExprId id : order) {
+    const Expr& e = analysis.exprs[id];
+    if (e.kind == Expr::Kind::concat) refusal = "a concat inside an elementwise expression";
+    if (e.kind != Expr::Kind::leaf) continue;
+    value_of[static_cast<size_t>(id)] = static_cast<int>(leaves.size());
+    leaves.push_back({e.source, e.dtype, e.offset, e.strides});
+  }
+  if (!refusal.empty()) return;
+  for (ExprId id : order) {
+    const Expr& e = analysis.exprs[id];
+    if (e.kind != Expr::Kind::elementwise) continue;
+    CodeInstruction instruction{e.node, {}, e.dtype, {}, 0};
+    ir::DType dtypes[3] = {};
+    for (size_t i = 0; i < e.children.size() && i < 3; ++i) dtypes[i] = analysis.exprs[e.children[i]].dtype;
+    const auto exponent = e.node->op == ir::Op::pow ? constant_value(analysis, e.children[1]) : std::nullopt;
+    instruction.form = vector_form(*e.node, dtypes, exponent);
+    const size_t count = instruction.form ? static_cast<size_t>(instruction.form->operands) : e.children.size();
+    for (size_t i = 0; i < count; ++i) instruction.inputs.push_back(value_of[static_cast<size_t>(e.children[i])]);
+    value_of[static_cast<size_t>(id)] = static_cast<int>(leaves.size() + instructions.size());
+    instructions.push_back(std::move(instruction));
+  }
+  if (targets.empty()) targets.assign(roots.size(), {0, row_major(full)});
+  for (size_t i = 0; i < roots.size(); ++i) {
+    outputs.push_back({value_of[static_cast<size_t>(roots[i])], analysis.exprs[roots[i]].dtype, targets[i].offset, {}});
+  }
+  elements = product(full);
+  collapse(full, targets, barriers);
+  if (dims.size() > kMaxRank) {
+    refusal = fmt::format("{} dimensions remain after collapsing, at most {} are taken", dims.size(), kMaxRank);
+    return;
+  }
+  allocate_slots();
+  if (elements > 0) plan_boxes();
+}
+
+void Code::collapse(const Ints& full, const std::vector<Target>& targets, const std::vector<size_t>& barriers) {
+  std::vector<Ints> from;
+  for (const CodeLeaf& leaf : leaves) from.push_back(leaf.strides);
+  for (const Target& target : targets) from.push_back(target.strides);
+  std::vector<Ints> to(from.size());
+  for (size_t i = 0; i <= full.size(); ++i) {
+    while (groups.size() < barriers.size() && barriers[groups.size()] == i) groups.push_back(dims.size());
+    if (i == full.size() || full[i] == 1) continue;
+    bool joins = !dims.empty() && (groups.empty() || groups.back() < dims.size());
+    for (size_t k = 0; joins && k < from.size(); ++k) joins = to[k].back() == from[k][i] * full[i];
+    if (joins) {
+      dims.back() *= full[i];
+      for (size_t k = 0; k < from.size(); ++k) to[k].back() = from[k][i];
+    } else {
+      dims.push_back(full[i]);
+      for (size_t k = 0; k < from.size(); ++k) to[k].push_back(from[k][i]);
+    }
+  }
+  if (dims.empty()) {
+    dims.push_back(1);
+    for (size_t k = 0; k < to.size(); ++k) to[k].push_back(k < leaves.size() ? 0 : 1);
+    for (size_t& group : groups) group = 1;
+  }
+  for (size_t k = 0; k < leaves.size(); ++k) leaves[k].strides = to[k];
+  const Ints rows = row_major(dims);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    outputs[k].strides = to[leaves.size() + k];
+    contiguous = contiguous && outputs[k].strides == rows;
+  }
+}
+
+/// Registers by linear scan: a slot is free after the last use of its value; outputs are kept.
+void Code::allocate_slots() {
+  const size_t values = leaves.size() + instructions.size();
+  std::vector<int> last(values, -1);
+  size_t widest = 4;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    for (int input : instructions[i].inputs) last[static_cast<size_t>(input)] = static_cast<int>(i);
+    widest = std::max(widest, ir::size_of(instructions[i].dtype));
+  }
+  for (const CodeLeaf& leaf : leaves) widest = std::max(widest, ir::size_of(leaf.dtype));
+  for (const CodeOutput& output : outputs) last[static_cast<size_t>(output.value)] = INT32_MAX;
+  slots = static_cast<int>(leaves.size()) + 3;  // one a leaf to pack it, three to spread scalars
+  std::vector<int> free;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    CodeInstruction& at = instructions[i];
+    if (free.empty()) free.push_back(slots++);
+    at.slot = free.back();
+    free.pop_back();
+    std::vector<int> done;  // operands whose last use this is, each once
+    for (int input : at.inputs) {
+      const size_t v = static_cast<size_t>(input);
+      if (v >= leaves.size() && last[v] == static_cast<int>(i) && std::find(done.begin(), done.end(), input) == done.end()) {
+        done.push_back(input);
+        free.push_back(instructions[v - leaves.size()].slot);
+      }
+    }
+  }
+  const bool moves_only = instructions.empty();
+  const int live = slots - static_cast<int>(leaves.size()) - 3;
+  block = moves_only ? 8192 : live + static_cast<int>(leaves.size()) > 6 ? 512 : 1024;
+  slot_bytes = static_cast<size_t>(block) * widest;
+  scratch_bytes = static_cast<int64_t>(slot_bytes) * slots;
+}
+
+void Code::plan_boxes() {
+  const size_t last = dims.size() - 1;
+  inner = 1;
+  rows_dim = last;
+  while (rows_dim > 0 && inner * dims[rows_dim] <= block) inner *= dims[rows_dim--];
+  if (rows_dim == last) inner = 1;
+  // A view contiguous along another dim wants tiles of both.
+  for (const CodeLeaf& leaf : leaves) {
+    if (leaf.strides[last] == 1 || leaf.strides[last] == 0) continue;
+    for (size_t i = 0; i < last; ++i) {
+      if (leaf.strides[i] == 1 && dims[i] > 1) tile_dim = i;
+    }
+  }
+  if (!tile_dim && instructions.empty()) {
+    for (const CodeOutput& output : outputs) {
+      for (size_t i = 0; i < last; ++i) {
+        if (output.strides[last] != 1 && output.strides[i] == 1) tile_dim = i;
+      }
+    }
+  }
+}
+
+double Code::nanoseconds_per_element() const {
+  double total = 0;
+  for (const CodeInstruction& instruction : instructions) total += instruction.form ? chunk_cost(instruction.form->op) : 6.0;
+  return total;
+}
+
+}  // namespace weft::backends::tbb

@@ -1,0 +1,96 @@
+#include "backends/tbb/kernel.hpp"
+
+#include <set>
+
+namespace weft::backends::tbb {
+
+std::vector<const void*> FamilyKernel::sources(const RunContext& context) const {
+  std::vector<const void*> result;
+  for (const Source& source : analysis_->sources) {
+    switch (source.kind) {
+      case Source::Kind::input: result.push_back(context.inputs[static_cast<size_t>(source.index)]); break;
+      case Source::Kind::constant: result.push_back(source.tensor->data()); break;
+      case Source::Kind::anchor: result.push_back(nullptr); break;
+    }
+  }
+  return result;
+}
+
+void FamilyKernel::price(const Load& load, int threads, std::string implementation) {
+  resources_.parts = choose_parts(load, threads);
+  resources_.implementation = std::move(implementation) + ":" + instruction_set();
+  nanoseconds = tbb::nanoseconds(load, threads);
+}
+
+double leaf_bytes(const Analysis& analysis, const Code& code) {
+  double bytes = 0;
+  std::set<int> seen;
+  for (const CodeLeaf& leaf : code.leaves) {
+    double distinct = static_cast<double>(ir::size_of(leaf.dtype));
+    for (size_t i = 0; i < code.dims.size(); ++i) {
+      if (leaf.strides[i] != 0) distinct *= static_cast<double>(code.dims[i]);
+    }
+    const Source& source = analysis.sources[static_cast<size_t>(leaf.source)];
+    if (source.kind == Source::Kind::anchor) continue;
+    bytes += seen.insert(leaf.source).second ? distinct : distinct / 4;  // a second view of the same bytes mostly hits
+  }
+  return bytes;
+}
+
+const Source* plain_source(const Analysis& analysis, ExprId id) {
+  if (!analysis.exprs.is_identity(id)) return nullptr;
+  const Source& source = analysis.sources[static_cast<size_t>(analysis.exprs[id].source)];
+  return source.kind == Source::Kind::anchor || source.type.elements() != product(analysis.exprs[id].dims) ? nullptr : &source;
+}
+
+Epilogue::Epilogue(const Analysis& analysis, int anchor_source) : anchor_source_(anchor_source) {
+  const std::vector<ExprId>& roots = analysis.outputs;
+  elements_ = analysis.sources[static_cast<size_t>(anchor_source)].type.elements();
+  const Expr& first = analysis.exprs[roots[0]];
+  for (ExprId root : roots) {
+    if (analysis.exprs[root].dims != first.dims) refusal = "the outputs have different shapes";
+  }
+  if (!refusal.empty()) return;
+  if (product(first.dims) != elements_) {
+    refusal = "the output does not have one element for each of the structured op's";
+    return;
+  }
+  for (ExprId id : analysis.exprs.reachable(roots)) {
+    const Expr& e = analysis.exprs[id];
+    if (e.kind == Expr::Kind::concat) refusal = "a concat follows the structured op";
+    if (e.kind == Expr::Kind::leaf && e.source == anchor_source && !analysis.exprs.is_identity(id)) {
+      refusal = "the structured op's result is moved by what follows it";
+    }
+    if (e.kind == Expr::Kind::leaf && e.source != anchor_source &&
+        analysis.sources[static_cast<size_t>(e.source)].kind == Source::Kind::anchor) {
+      refusal = "a second structured op in the epilogue";
+    }
+  }
+  if (!refusal.empty()) return;
+  trivial = roots.size() == 1 && first.kind == Expr::Kind::leaf;
+  code_.emplace(analysis, roots);
+  refusal = code_->refusal;
+}
+
+Epilogue::Runner::Runner(const Epilogue& epilogue, std::vector<const void*> sources, char* scratch, const RunContext& context)
+    : epilogue_(epilogue), outputs_(context.outputs) {
+  if (!epilogue.trivial) block_.emplace(*epilogue.code_, std::move(sources), scratch);
+}
+
+float* Epilogue::Runner::place(int64_t begin, float* buffer) const {
+  return epilogue_.trivial ? static_cast<float*>(outputs_[0]) + begin : buffer;
+}
+
+void Epilogue::Runner::finish(int64_t begin, int64_t n, const float* results) {
+  if (epilogue_.trivial) {
+    float* out = static_cast<float*>(outputs_[0]) + begin;
+    if (out != results) std::copy_n(results, n, out);
+    return;
+  }
+  // The leaf's index counts from the first element of the whole result.
+  const auto base = reinterpret_cast<uintptr_t>(results) - static_cast<uintptr_t>(begin) * sizeof(float);
+  block_->set_source(epilogue_.anchor_source_, reinterpret_cast<const void*>(base));
+  block_->run_range(begin, begin + n, outputs_.data());
+}
+
+}  // namespace weft::backends::tbb

@@ -1,0 +1,165 @@
+// Elementwise programs and movement: one or more segments, each straight-line code over a box of an output.
+#include <algorithm>
+
+#include "backends/tbb/kernel.hpp"
+
+namespace weft::backends::tbb {
+namespace {
+
+struct Segment {
+  Code code;
+  std::vector<size_t> buffers;  ///< the output number of each of the code's outputs
+};
+
+/// Cuts an expression with concats inside into expressions over boxes of its domain.
+class Cutter {
+ public:
+  Cutter(Analysis& analysis, size_t output) : analysis_(analysis), output_(output), strides_(row_major(analysis.exprs[analysis.outputs[output]].dims)) {}
+
+  void cut(ExprId root, int64_t offset) {
+    for (ExprId id : analysis_.exprs.reachable({root})) {
+      const Expr e = analysis_.exprs[id];
+      if (e.kind != Expr::Kind::concat) continue;
+      const size_t axis = static_cast<size_t>(e.axis);
+      int64_t start = 0;
+      for (ExprId child : e.children) {
+        const int64_t length = analysis_.exprs[child].dims[axis];
+        const ExprId piece = analysis_.exprs.slice(root, e.axis, start, length, 1);
+        if (piece == kNoExpr || segments.size() > 256) {
+          refusal = "a concat that cannot be cut into boxes";
+          return;
+        }
+        if (length > 0) cut(piece, offset + start * strides_[axis]);
+        start += length;
+      }
+      return;
+    }
+    segments.push_back({Code(analysis_, {root}, {{offset, strides_}}), {output_}});
+    if (!segments.back().code.refusal.empty()) refusal = segments.back().code.refusal;
+  }
+
+  std::vector<Segment> segments;
+  std::string refusal;
+
+ private:
+  Analysis& analysis_;
+  size_t output_;
+  Ints strides_;
+};
+
+class LoopKernel : public FamilyKernel {
+ public:
+  LoopKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, std::vector<Segment> segments)
+      : FamilyKernel(std::move(analysis)), segments_(std::move(segments)) {
+    Load load;
+    load.units = 1;
+    bool moves = true;
+    for (const Segment& segment : segments_) {
+      const Code& code = segment.code;
+      const double n = static_cast<double>(code.elements);
+      double written = 0;
+      for (const CodeOutput& output : code.outputs) written += static_cast<double>(ir::size_of(output.dtype));
+      load.bytes += leaf_bytes(*analysis_, code) + n * written;
+      load.compute_ns += n * code.nanoseconds_per_element() + packing_ns(code) + 60 * n / static_cast<double>(code.block) + 60;
+      load.units = std::max(load.units, code.elements / code.block);
+      resources_.scratch_bytes = std::max(resources_.scratch_bytes, align64(code.scratch_bytes));
+      moves = moves && code.instructions.empty();
+    }
+    name = moves ? "move" : "loop";
+    price(load, request.threads, name);
+    find_in_place();
+  }
+
+  void run(const RunContext& context, int part) const override {
+    std::vector<void*> buffers;
+    for (const Segment& segment : segments_) {
+      if (segment.code.elements == 0) continue;
+      buffers.clear();
+      for (size_t output : segment.buffers) buffers.push_back(context.outputs[output]);
+      Block block(segment.code, sources(context), static_cast<char*>(context.scratch));
+      if (segment.code.tile_dim) {
+        const Share share = share_of(Block::tile_count(segment.code), 1, part, parts());
+        block.run_tiles(share.begin, share.end, buffers.data());
+      } else {
+        const Share share = share_of(segment.code.elements, grain(segment.code), part, parts());
+        block.run_range(share.begin, share.end, buffers.data());
+      }
+    }
+  }
+
+ private:
+  static int64_t grain(const Code& code) { return std::max<int64_t>(64, code.inner); }
+
+  /// Operands that are no rows: elements are packed one by one or through small transpositions.
+  static double packing_ns(const Code& code) {
+    double total = 0;
+    for (const CodeLeaf& leaf : code.leaves) {
+      const int64_t last = leaf.strides.back();
+      if (last == 1 || last == 0) continue;
+      total += static_cast<double>(code.elements) * (code.tile_dim ? 0.15 : 0.5);
+    }
+    return total;
+  }
+
+  /// An operand that every view reads in the output's own order may lie where the output lies.
+  void find_in_place() {
+    if (segments_.size() != 1 || segments_[0].code.outputs.size() != 1 || segments_[0].code.tile_dim) return;
+    const Code& code = segments_[0].code;
+    const CodeOutput& output = code.outputs[0];
+    if (code.instructions.empty() || !code.contiguous) return;
+    for (size_t i = 0; i < analysis_->program->graph().inputs().size(); ++i) {
+      bool used = false, fits = true;
+      for (const CodeLeaf& leaf : code.leaves) {
+        if (leaf.source != static_cast<int>(i)) continue;
+        used = true;
+        fits = fits && leaf.offset == 0 && leaf.strides == output.strides && leaf.dtype == output.dtype;
+      }
+      if (used && fits && analysis_->sources[i].type.elements() == code.elements) resources_.in_place.push_back(static_cast<int>(i));
+    }
+  }
+
+  std::vector<Segment> segments_;
+};
+
+}  // namespace
+
+Match match_loop(const FamilyRequest& request) {
+  if (!request.analysis->anchors.empty()) {
+    return ir::Refusal{fmt::format("loop: '{}' is neither elementwise nor a view", ir::to_string(request.analysis->anchors[0].node->op))};
+  }
+  auto analysis = std::make_shared<Analysis>(*request.analysis);
+  std::vector<Segment> segments;
+  // Outputs of one shape without concats share one pass.
+  std::vector<bool> done(analysis->outputs.size(), false);
+  for (size_t i = 0; i < done.size(); ++i) {
+    if (done[i]) continue;
+    const auto whole = [&](size_t k) {
+      for (ExprId id : analysis->exprs.reachable({analysis->outputs[k]})) {
+        if (analysis->exprs[id].kind == Expr::Kind::concat) return false;
+      }
+      return true;
+    };
+    if (whole(i)) {
+      std::vector<ExprId> roots;
+      std::vector<size_t> buffers;
+      for (size_t k = i; k < done.size(); ++k) {
+        if (done[k] || analysis->exprs[analysis->outputs[k]].dims != analysis->exprs[analysis->outputs[i]].dims || !whole(k)) continue;
+        done[k] = true;
+        roots.push_back(analysis->outputs[k]);
+        buffers.push_back(k);
+      }
+      Code code(*analysis, roots);
+      if (!code.refusal.empty()) return ir::Refusal{"loop: " + code.refusal};
+      segments.push_back({std::move(code), std::move(buffers)});
+    } else {
+      done[i] = true;
+      Cutter cutter(*analysis, i);
+      cutter.cut(analysis->outputs[i], 0);
+      if (!cutter.refusal.empty()) return ir::Refusal{"loop: " + cutter.refusal};
+      for (Segment& segment : cutter.segments) segments.push_back(std::move(segment));
+    }
+  }
+  return std::make_unique<LoopKernel>(request, std::move(analysis), std::move(segments));
+}
+
+}  // namespace weft::backends::tbb

@@ -1,0 +1,265 @@
+// Programs around one reduction: elementwise prologue, sum / mean / max / min / prod over any axes, elementwise epilogue.
+// The order of additions depends on the shape alone, never on parts or threads.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backends/tbb/kernel.hpp"
+
+namespace weft::backends::tbb {
+namespace {
+
+using ir::Op;
+
+constexpr int64_t kChunk = 1024;  // results held at once
+constexpr int64_t kRun = 64;      // rows added in f32 before they go to double
+
+/// Sums of 1024 in f32, those in double.
+double blocked_sum(const float* x, int64_t n) {
+  double total = 0;
+  for (int64_t i = 0; i < n; i += 1024) total += row_functions().sum(x + i, static_cast<size_t>(std::min<int64_t>(1024, n - i)));
+  return total;
+}
+
+/// One result in the making, over pieces of a row.
+struct Accumulator {
+  Op op;
+  double wide;
+  float narrow;
+  explicit Accumulator(Op kind) : op(kind), wide(kind == Op::reduce_prod ? 1 : 0) {
+    narrow = kind == Op::reduce_max ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+  }
+  void take(const float* x, int64_t n) {
+    switch (op) {
+      case Op::reduce_max: {
+        const float pair[2] = {narrow, row_functions().max(x, static_cast<size_t>(n))};
+        narrow = row_functions().max(pair, 2);
+        break;
+      }
+      case Op::reduce_min: {
+        const float pair[2] = {narrow, row_functions().min(x, static_cast<size_t>(n))};
+        narrow = row_functions().min(pair, 2);
+        break;
+      }
+      case Op::reduce_prod:
+        for (int64_t i = 0; i < n; ++i) wide *= x[i];
+        break;
+      default: wide += blocked_sum(x, n);
+    }
+  }
+  float result(int64_t count) const {
+    if (op == Op::reduce_max || op == Op::reduce_min) return narrow;
+    return static_cast<float>(op == Op::reduce_mean ? wide / static_cast<double>(count) : wide);
+  }
+};
+
+class ReduceKernel : public FamilyKernel {
+ public:
+  ReduceKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, Op op, Code prologue, Epilogue epilogue, int64_t count)
+      : FamilyKernel(std::move(analysis)), op_(op), prologue_(std::move(prologue)), epilogue_(std::move(epilogue)), count_(count) {
+    const size_t reduced = prologue_.groups[1];
+    for (size_t i = reduced; i < prologue_.dims.size(); ++i) columns_ *= prologue_.dims[i];
+    columnwise_ = reduced < prologue_.dims.size();
+    results_ = epilogue_.elements();
+    const double n = static_cast<double>(prologue_.elements);
+    Load load;
+    load.bytes = leaf_bytes(*analysis_, prologue_) + 4.0 * static_cast<double>(results_) + leaf_bytes(*analysis_, epilogue_.code());
+    load.compute_ns = n * (prologue_.nanoseconds_per_element() + 0.06) + 40 * n / static_cast<double>(prologue_.block) +
+                      static_cast<double>(results_) * (epilogue_.code().nanoseconds_per_element() + (columnwise_ ? 0.2 : 12)) + 100;
+    for (const CodeLeaf& leaf : prologue_.leaves) {
+      if (leaf.strides.back() != 1 && leaf.strides.back() != 0) load.compute_ns += 0.5 * n;
+    }
+    load.units = (results_ + grain() - 1) / grain();
+    name = "reduce";
+    price(load, request.threads, name);
+    prologue_scratch_ = align64(prologue_.scratch_bytes);
+    epilogue_scratch_ = align64(epilogue_.scratch_bytes());
+    resources_.scratch_bytes = prologue_scratch_ + epilogue_scratch_ + kChunk * 8 + kChunk * 4 * 2 + align64(prologue_.block * 4);
+  }
+
+  void run(const RunContext& context, int part) const override {
+    if (results_ == 0) return;
+    char* scratch = static_cast<char*>(context.scratch);
+    Block block(prologue_, sources(context), scratch);
+    Epilogue::Runner epilogue(epilogue_, sources(context), scratch + prologue_scratch_, context);
+    char* rest = scratch + prologue_scratch_ + epilogue_scratch_;
+    Buffers buffers;
+    buffers.wide = reinterpret_cast<double*>(rest);
+    buffers.narrow = reinterpret_cast<float*>(rest + kChunk * 8);
+    buffers.results = buffers.narrow + kChunk;
+    buffers.row = buffers.results + kChunk;
+    const Share share = share_of(results_, grain(), part, parts());
+    for (int64_t begin = share.begin; begin < share.end; begin += kChunk) {
+      const int64_t n = std::min(kChunk, share.end - begin);
+      float* to = epilogue.place(begin, buffers.results);
+      if (columnwise_) reduce_columns(block, begin, n, buffers, to);
+      else reduce_rows(block, begin, n, buffers, to);
+      epilogue.finish(begin, n, to);
+    }
+  }
+
+ private:
+  struct Buffers {
+    double* wide;    // kChunk
+    float* narrow;   // kChunk
+    float* results;  // kChunk
+    float* row;      // prologue_.block
+  };
+
+  int64_t grain() const { return columnwise_ ? 16 : 1; }
+
+  /// Reduced axes innermost: result f is the reduction of elements [f * count, (f + 1) * count) of the domain.
+  void reduce_rows(Block& block, int64_t begin, int64_t n, const Buffers& buffers, float* to) const {
+    Accumulator open(op_);
+    boost::container::small_vector<void*, 1> none(1, nullptr);
+    for_boxes(prologue_, begin * count_, (begin + n) * count_, [&](const Box& box, int64_t flat, int64_t size) {
+      block.run(box, none.data());
+      const float* data = static_cast<const float*>(block.result(0));
+      while (size > 0) {
+        const int64_t row = flat / count_, column = flat % count_, take = std::min(size, count_ - column);
+        const bool whole = take == count_, ends = column + take == count_;
+        if (whole) {
+          Accumulator one(op_);
+          one.take(data, take);
+          to[row - begin] = one.result(count_);
+        } else if (count_ <= prologue_.block) {  // put together, so that the order of additions is that of a whole row
+          std::memcpy(buffers.row + column, data, static_cast<size_t>(take) * sizeof(float));
+          if (ends) {
+            Accumulator one(op_);
+            one.take(buffers.row, count_);
+            to[row - begin] = one.result(count_);
+          }
+        } else {
+          if (column == 0) open = Accumulator(op_);
+          open.take(data, take);
+          if (ends) to[row - begin] = open.result(count_);
+        }
+        flat += take;
+        data += take;
+        size -= take;
+      }
+    });
+  }
+
+  /// Kept axes innermost: whole rows of results are accumulated.
+  void reduce_columns(Block& block, int64_t begin, int64_t n, const Buffers& buffers, float* to) const {
+    while (n > 0) {
+      const int64_t column = begin % columns_, take = std::min(n, columns_ - column);
+      accumulate_run(block, begin / columns_, column, take, buffers, to);
+      begin += take;
+      to += take;
+      n -= take;
+    }
+  }
+
+  void accumulate_run(Block& block, int64_t outer, int64_t column, int64_t width, const Buffers& buffers, float* to) const {
+    const size_t kept = prologue_.groups[0], last = prologue_.dims.size() - 1, row_dim = last - 1;
+    Box box;
+    for (size_t i = kept; i-- > 0;) {
+      box.start[i] = outer % prologue_.dims[i];
+      outer /= prologue_.dims[i];
+      box.extent[i] = 1;
+    }
+    box.start[last] = column;
+    box.extent[last] = width;
+    const RowFunctions& rows = row_functions();
+    const bool adds = op_ == Op::reduce_sum || op_ == Op::reduce_mean;
+    const float start = adds ? 0 : op_ == Op::reduce_max ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+    std::fill_n(buffers.narrow, width, start);
+    std::fill_n(buffers.wide, width, 0.0);
+    const auto flush = [&] {
+      for (int64_t j = 0; j < width; ++j) buffers.wide[j] += buffers.narrow[j];
+      std::fill_n(buffers.narrow, width, 0.0f);
+    };
+    const int64_t inner_rows = prologue_.dims[row_dim], most = std::max<int64_t>(1, prologue_.block / width);
+    const int64_t outer_rows = count_ / inner_rows;
+    boost::container::small_vector<void*, 1> none(1, nullptr);
+    int64_t seen = 0;
+    for (int64_t r = 0; r < outer_rows; ++r) {
+      int64_t rest = r;
+      for (size_t i = row_dim; i-- > kept;) {
+        box.start[i] = rest % prologue_.dims[i];
+        rest /= prologue_.dims[i];
+        box.extent[i] = 1;
+      }
+      for (int64_t row = 0; row < inner_rows; row += box.extent[row_dim]) {
+        box.start[row_dim] = row;
+        box.extent[row_dim] = std::min(most, inner_rows - row);
+        block.run(box, none.data());
+        const float* data = static_cast<const float*>(block.result(0));
+        for (int64_t k = 0; k < box.extent[row_dim]; ++k, data += width) {
+          const size_t count = static_cast<size_t>(width);
+          if (op_ == Op::reduce_max) rows.max_into(buffers.narrow, data, count);
+          else if (op_ == Op::reduce_min) rows.min_into(buffers.narrow, data, count);
+          else rows.add_into(buffers.narrow, data, count);
+          if (adds && ++seen % kRun == 0) flush();
+        }
+      }
+    }
+    if (!adds) {
+      std::copy_n(buffers.narrow, width, to);
+      return;
+    }
+    flush();
+    const double divisor = op_ == Op::reduce_mean ? static_cast<double>(count_) : 1;
+    for (int64_t j = 0; j < width; ++j) to[j] = static_cast<float>(buffers.wide[j] / divisor);
+  }
+
+  Op op_;
+  Code prologue_;
+  Epilogue epilogue_;
+  int64_t count_;    ///< elements reduced to one
+  int64_t results_ = 0, columns_ = 1;
+  bool columnwise_ = false;
+  int64_t prologue_scratch_ = 0, epilogue_scratch_ = 0;
+};
+
+ir::Refusal no(std::string why) { return {"reduce: " + std::move(why)}; }
+
+}  // namespace
+
+Match match_reduce(const FamilyRequest& request) {
+  if (request.analysis->anchors.size() != 1) return no("not exactly one structured op");
+  const Anchor& anchor = request.analysis->anchors[0];
+  const Op op = anchor.node->op;
+  if (!ir::info(op).has(ir::kReduction)) return no(fmt::format("'{}' is no reduction", ir::to_string(op)));
+  auto analysis = std::make_shared<Analysis>(*request.analysis);
+  const ExprId x = anchor.operands[0];
+  const Ints dims = analysis->exprs[x].dims;
+  if (analysis->exprs[x].dtype != ir::DType::f32) return no(fmt::format("dtype {}", ir::to_string(analysis->exprs[x].dtype)));
+  std::vector<bool> reduced(dims.size(), false);
+  int64_t count = 1;
+  for (int64_t axis : anchor.node->attributes->ints("axes")) {
+    reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis)] = true;
+  }
+  for (size_t i = 0; i < dims.size(); ++i) count *= reduced[i] ? dims[i] : 1;
+  if (count == 0) return no("nothing is reduced");
+  // Kept axes behind the last reduced one stay innermost; their rows are accumulated.
+  size_t tail = dims.size();
+  while (tail > 0 && !reduced[tail - 1]) --tail;
+  const auto arrange = [&](size_t from_tail) {
+    Ints order;
+    std::vector<size_t> barriers;
+    for (size_t i = 0; i < from_tail; ++i) {
+      if (!reduced[i]) order.push_back(static_cast<int64_t>(i));
+    }
+    barriers.push_back(order.size());
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (reduced[i]) order.push_back(static_cast<int64_t>(i));
+    }
+    barriers.push_back(order.size());
+    for (size_t i = from_tail; i < dims.size(); ++i) order.push_back(static_cast<int64_t>(i));
+    const ExprId arranged = analysis->exprs.transpose(x, order);
+    return Code(*analysis, {arranged}, {}, barriers);
+  };
+  Code prologue = arrange(tail);
+  if (!prologue.refusal.empty()) return no(prologue.refusal);
+  const size_t inner_dims = prologue.dims.size() - prologue.groups[1];
+  const bool columns_fit = inner_dims == 1 && prologue.groups[1] > prologue.groups[0] && prologue.dims.back() > 1;
+  if (inner_dims > 0 && (!columns_fit || op == Op::reduce_prod)) prologue = arrange(dims.size());
+  Epilogue epilogue(*analysis, anchor.sources[0]);
+  if (!epilogue.refusal.empty()) return no(epilogue.refusal);
+  return std::make_unique<ReduceKernel>(request, std::move(analysis), op, std::move(prologue), std::move(epilogue), count);
+}
+
+}  // namespace weft::backends::tbb

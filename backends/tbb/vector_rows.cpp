@@ -1,0 +1,300 @@
+// Row primitives (sums, maxima, normalisation, transposition), compiled once for each instruction set (Highway).
+#include <cmath>
+#include <cstring>
+
+#include "backends/tbb/vector_ops.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/tbb/vector_rows.cpp"
+#include "hwy/foreach_target.h"
+//
+#include "backends/tbb/vector_math-inl.hpp"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::backends::tbb::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using VF = hn::Vec<DF>;
+
+/// Reduces n >= 0 elements: four chains of vectors, then a fixed tree of lanes, then the rest one by one.
+template <class Combine, class CombineScalar>
+float reduce(const float* x, size_t n, float start, Combine combine, CombineScalar scalar) {
+  const DF d;
+  const size_t lanes = hn::Lanes(d);
+  VF a0 = hn::Set(d, start), a1 = a0, a2 = a0, a3 = a0;
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a0 = combine(a0, hn::LoadU(d, x + i));
+    a1 = combine(a1, hn::LoadU(d, x + i + lanes));
+    a2 = combine(a2, hn::LoadU(d, x + i + 2 * lanes));
+    a3 = combine(a3, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) a0 = combine(a0, hn::LoadU(d, x + i));
+  HWY_ALIGN float buffer[16];
+  hn::StoreU(combine(combine(a0, a1), combine(a2, a3)), d, buffer);
+  for (size_t half = lanes / 2; half > 0; half /= 2) {
+    for (size_t k = 0; k < half; ++k) buffer[k] = scalar(buffer[k], buffer[k + half]);
+  }
+  float result = buffer[0];
+  for (; i < n; ++i) result = scalar(result, x[i]);
+  return result;
+}
+
+HWY_INLINE VF max_nan(VF a, VF b) {
+  return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Add(a, b), hn::Max(a, b));
+}
+HWY_INLINE VF min_nan(VF a, VF b) {
+  return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Add(a, b), hn::Min(a, b));
+}
+/// IEEE maximum of lanes: +0 is above -0, NaN propagates.
+HWY_INLINE VF max_ieee(VF a, VF b) { return hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), max_nan(a, b)); }
+HWY_INLINE VF min_ieee(VF a, VF b) { return hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), min_nan(a, b)); }
+inline float max1(float a, float b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+inline float min1(float a, float b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+float sum(const float* x, size_t n) {
+  return reduce(x, n, 0.0f, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
+}
+float max(const float* x, size_t n) {
+  return reduce(x, n, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1);
+}
+float min(const float* x, size_t n) {
+  return reduce(x, n, std::numeric_limits<float>::infinity(), [](VF a, VF b) { return min_ieee(a, b); }, min1);
+}
+float prod(const float* x, size_t n) {
+  return reduce(x, n, 1.0f, [](VF a, VF b) { return hn::Mul(a, b); }, [](float a, float b) { return a * b; });
+}
+
+/// Blocks of 1024 in f32, added up in double.
+double sum_squares_about(const float* x, size_t n, float mean) {
+  const DF d;
+  const VF m = hn::Set(d, mean);
+  const size_t lanes = hn::Lanes(d);
+  double total = 0;
+  for (size_t begin = 0; begin < n; begin += 1024) {
+    const size_t end = begin + 1024 < n ? begin + 1024 : n;
+    VF a0 = hn::Zero(d), a1 = a0;
+    size_t i = begin;
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      const VF u = hn::Sub(hn::LoadU(d, x + i), m), v = hn::Sub(hn::LoadU(d, x + i + lanes), m);
+      a0 = hn::MulAdd(u, u, a0);
+      a1 = hn::MulAdd(v, v, a1);
+    }
+    HWY_ALIGN float buffer[16];
+    hn::StoreU(hn::Add(a0, a1), d, buffer);
+    for (size_t k = 0; k < lanes; ++k) total += buffer[k];
+    for (; i < end; ++i) total += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
+  }
+  return total;
+}
+
+float exp_sum(const float* x, float* out, size_t n, float subtract) {
+  const DF d;
+  const VF s = hn::Set(d, subtract);
+  const size_t lanes = hn::Lanes(d);
+  double total = 0;
+  for (size_t begin = 0; begin < n; begin += 1024) {
+    const size_t end = begin + 1024 < n ? begin + 1024 : n;
+    VF a0 = hn::Zero(d), a1 = a0;
+    size_t i = begin;
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      const VF u = ExpOfNegative(d, hn::Sub(hn::LoadU(d, x + i), s));
+      const VF v = ExpOfNegative(d, hn::Sub(hn::LoadU(d, x + i + lanes), s));
+      if (out) {
+        hn::StoreU(u, d, out + i);
+        hn::StoreU(v, d, out + i + lanes);
+      }
+      a0 = hn::Add(a0, u);
+      a1 = hn::Add(a1, v);
+    }
+    for (; i < end; i += lanes) {
+      const size_t rest = end - i < lanes ? end - i : lanes;
+      HWY_ALIGN float buffer[16];
+      for (size_t k = 0; k < lanes; ++k) buffer[k] = -std::numeric_limits<float>::infinity();
+      for (size_t k = 0; k < rest; ++k) buffer[k] = x[i + k] - subtract;
+      const VF u = ExpOfNegative(d, hn::Load(d, buffer));
+      a0 = hn::Add(a0, u);
+      hn::Store(u, d, buffer);
+      if (out) std::memcpy(out + i, buffer, rest * sizeof(float));
+    }
+    HWY_ALIGN float buffer[16];
+    hn::Store(hn::Add(a0, a1), d, buffer);
+    for (size_t k = 0; k < lanes; ++k) total += buffer[k];
+  }
+  return static_cast<float>(total);
+}
+double sum_exp(const float* x, size_t n, float subtract) { return exp_sum(x, nullptr, n, subtract); }
+
+template <class F, class G>
+HWY_INLINE void map(size_t n, F vector, G scalar) {
+  const size_t lanes = hn::Lanes(DF());
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) vector(i);
+  for (; i < n; ++i) scalar(i);
+}
+
+void scale(const float* x, float* out, size_t n, float factor) {
+  const DF d;
+  const VF f = hn::Set(d, factor);
+  map(n, [&](size_t i) { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, out + i); }, [&](size_t i) { out[i] = x[i] * factor; });
+}
+
+template <bool kGamma, bool kBeta>
+void scale_shift_as(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma, const float* beta) {
+  const DF d;
+  const VF h = hn::Set(d, high), l = hn::Set(d, low), f = hn::Set(d, factor);
+  map(
+      n,
+      [&](size_t i) {
+        VF v = hn::Mul(hn::Sub(hn::Sub(hn::LoadU(d, x + i), h), l), f);
+        if constexpr (kGamma) v = hn::Mul(v, hn::LoadU(d, gamma + i));
+        if constexpr (kBeta) v = hn::Add(v, hn::LoadU(d, beta + i));
+        hn::StoreU(v, d, out + i);
+      },
+      [&](size_t i) {
+        float v = ((x[i] - high) - low) * factor;
+        if constexpr (kGamma) v = v * gamma[i];
+        if constexpr (kBeta) v = v + beta[i];
+        out[i] = v;
+      });
+}
+void scale_shift(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma, const float* beta) {
+  if (gamma && beta) scale_shift_as<true, true>(x, out, n, high, low, factor, gamma, beta);
+  else if (gamma) scale_shift_as<true, false>(x, out, n, high, low, factor, gamma, beta);
+  else if (beta) scale_shift_as<false, true>(x, out, n, high, low, factor, gamma, beta);
+  else scale_shift_as<false, false>(x, out, n, high, low, factor, gamma, beta);
+}
+
+void exp_columns(const float* x, const float* subtract, float* out, float* acc, size_t n) {
+  const DF d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const VF e = ExpOfNegative(d, hn::Sub(hn::LoadU(d, x + i), hn::LoadU(d, subtract + i)));
+    hn::StoreU(e, d, out + i);
+    hn::StoreU(hn::Add(hn::LoadU(d, acc + i), e), d, acc + i);
+  }
+  if (i == n) return;
+  HWY_ALIGN float buffer[16] = {};
+  for (size_t k = i; k < n; ++k) buffer[k - i] = x[k] - subtract[k];
+  hn::Store(ExpOfNegative(d, hn::Load(d, buffer)), d, buffer);
+  for (size_t k = i; k < n; ++k) {
+    out[k] = buffer[k - i];
+    acc[k] += out[k];
+  }
+}
+
+template <class F, class G>
+HWY_INLINE void into(float* acc, const float* x, size_t n, F vector, G scalar) {
+  const DF d;
+  map(n, [&](size_t i) { hn::StoreU(vector(hn::LoadU(d, acc + i), hn::LoadU(d, x + i)), d, acc + i); },
+      [&](size_t i) { acc[i] = scalar(acc[i], x[i]); });
+}
+void add_into(float* acc, const float* x, size_t n) {
+  into(acc, x, n, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
+}
+void max_into(float* acc, const float* x, size_t n) {
+  into(acc, x, n, [](VF a, VF b) { return max_ieee(a, b); }, max1);
+}
+void min_into(float* acc, const float* x, size_t n) {
+  into(acc, x, n, [](VF a, VF b) { return min_ieee(a, b); }, min1);
+}
+void mul_into(float* acc, const float* x, size_t n) {
+  into(acc, x, n, [](VF a, VF b) { return hn::Mul(a, b); }, [](float a, float b) { return a * b; });
+}
+void multiply_add_into(float* acc, const float* x, size_t n, float factor) {
+  const VF f = hn::Set(DF(), factor);
+  into(acc, x, n, [&](VF a, VF b) { return hn::MulAdd(b, f, a); }, [&](float a, float b) { return std::fma(b, factor, a); });
+}
+
+float dot(const float* a, const float* b, size_t n) {
+  const DF d;
+  const size_t lanes = hn::Lanes(d);
+  VF s0 = hn::Zero(d), s1 = s0;
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+    s1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), s1);
+  }
+  for (; i + lanes <= n; i += lanes) s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+  float result = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
+  for (; i < n; ++i) result += a[i] * b[i];
+  return result;
+}
+
+/// Blocks of 4x4 through interleaving, the edges one by one.
+void transpose32(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t dst_stride, int64_t rows, int64_t columns) {
+  int64_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<uint32_t, 4> d;
+  const hn::RepartitionToWide<decltype(d)> dw;
+  for (; j + 4 <= columns; j += 4) {
+    const uint32_t* s = src + j * src_stride;
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      const auto r0 = hn::LoadU(d, s + i), r1 = hn::LoadU(d, s + src_stride + i);
+      const auto r2 = hn::LoadU(d, s + 2 * src_stride + i), r3 = hn::LoadU(d, s + 3 * src_stride + i);
+      const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1)), b = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
+      const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1)), f = hn::BitCast(dw, hn::InterleaveUpper(d, r2, r3));
+      uint32_t* t = dst + i * dst_stride + j;
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, a, b)), d, t);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, a, b)), d, t + dst_stride);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, e, f)), d, t + 2 * dst_stride);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, e, f)), d, t + 3 * dst_stride);
+    }
+    for (; i < rows; ++i) {
+      for (int64_t k = 0; k < 4; ++k) dst[i * dst_stride + j + k] = s[k * src_stride + i];
+    }
+  }
+#endif
+  for (; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) dst[i * dst_stride + j] = src[j * src_stride + i];
+  }
+}
+
+const RowFunctions* rows() {
+  static const RowFunctions functions = {sum,   sum_squares_about, max,      min,      prod,     exp_sum,           sum_exp, scale, scale_shift, exp_columns,
+                                         add_into, max_into,       min_into, mul_into, multiply_add_into, dot,     transpose32};
+  return &functions;
+}
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace weft::backends::tbb::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <string>
+
+namespace weft::backends::tbb {
+
+HWY_EXPORT(rows);
+HWY_EXPORT(target_name);
+
+const RowFunctions& row_functions() {
+  static const RowFunctions& functions = *HWY_DYNAMIC_DISPATCH(rows)();
+  return functions;
+}
+const char* instruction_set() {
+  static const std::string name = [] {
+    std::string s = HWY_DYNAMIC_DISPATCH(target_name)();
+    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return s;
+  }();
+  return name.c_str();
+}
+
+}  // namespace weft::backends::tbb
+#endif

@@ -1,0 +1,209 @@
+#include "backends/tbb/vector_windows.hpp"
+
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/tbb/vector_windows.cpp"
+#include "hwy/foreach_target.h"
+//
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::backends::tbb::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using VF = hn::Vec<DF>;
+
+struct Taps {
+  int64_t y0, y1, x0, x1;
+};
+
+/// kOutputs neighbouring outputs at once, for every channel; all have the same taps inside.
+template <int kOutputs>
+void depthwise_tile(const WindowRow& r, int64_t at, const Taps& taps) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
+  const int64_t iy = r.row * r.stride_h - r.low_h, ix = at * r.stride_w - r.low_w;
+  const float* base = r.x + (iy * r.width + ix) * channels;
+  const int64_t step_y = r.dilation_h * r.width * channels, step_x = r.dilation_w * channels, step_o = r.stride_w * channels;
+  float* out = r.out + (at - r.begin) * channels;
+  int64_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    VF acc[kOutputs];
+    for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
+    for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+      const float* line = base + ky * step_y + c;
+      const float* w = r.weights + ky * r.kernel_w * channels + c;
+      for (int64_t kx = taps.x0; kx < taps.x1; ++kx) {
+        const VF weight = hn::LoadU(d, w + kx * channels);
+        for (int o = 0; o < kOutputs; ++o) acc[o] = hn::MulAdd(weight, hn::LoadU(d, line + kx * step_x + o * step_o), acc[o]);
+      }
+    }
+    for (int o = 0; o < kOutputs; ++o) hn::StoreU(acc[o], d, out + o * channels + c);
+  }
+  for (; c < channels; ++c) {
+    for (int o = 0; o < kOutputs; ++o) {
+      float acc = 0;
+      for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+        for (int64_t kx = taps.x0; kx < taps.x1; ++kx) {
+          acc = std::fma(r.weights[(ky * r.kernel_w + kx) * channels + c], base[ky * step_y + kx * step_x + o * step_o + c], acc);
+        }
+      }
+      out[o * channels + c] = acc;
+    }
+  }
+}
+
+/// As above for stride 1, dilation 1 and a full row of taps: neighbouring outputs share their columns.
+template <int kOutputs, int kWidth>
+void depthwise_shared(const WindowRow& r, int64_t at, const Taps& taps) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
+  const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at - r.low_w) * channels;
+  const int64_t step_y = r.dilation_h * r.width * channels;
+  float* out = r.out + (at - r.begin) * channels;
+  const int64_t whole = channels / lanes * lanes;
+  for (int64_t c = 0; c < whole; c += lanes) {
+    VF acc[kOutputs];
+    for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
+    for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+      const float* line = base + ky * step_y + c;
+      const float* w = r.weights + ky * kWidth * channels + c;
+      VF weight[kWidth];
+      for (int k = 0; k < kWidth; ++k) weight[k] = hn::LoadU(d, w + k * channels);
+      for (int column = 0; column < kOutputs + kWidth - 1; ++column) {
+        const VF x = hn::LoadU(d, line + column * channels);
+        for (int o = 0; o < kOutputs; ++o) {
+          const int k = column - o;
+          if (k >= 0 && k < kWidth) acc[o] = hn::MulAdd(weight[k], x, acc[o]);
+        }
+      }
+    }
+    for (int o = 0; o < kOutputs; ++o) hn::StoreU(acc[o], d, out + o * channels + c);
+  }
+  if (whole == channels) return;
+  for (int64_t c = whole; c < channels; ++c) {
+    for (int o = 0; o < kOutputs; ++o) {
+      float acc = 0;
+      for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+        for (int k = 0; k < kWidth; ++k) {
+          acc = std::fma(r.weights[(ky * kWidth + k) * channels + c], base[ky * step_y + (o + k) * channels + c], acc);
+        }
+      }
+      out[o * channels + c] = acc;
+    }
+  }
+}
+
+void depthwise(const WindowRow& r) {
+  Taps taps;
+  WindowRow::inside(r.row * r.stride_h - r.low_h, r.dilation_h, r.kernel_h, r.height, taps.y0, taps.y1);
+  const int64_t reach = (r.kernel_w - 1) * r.dilation_w;
+  const bool shared = r.stride_w == 1 && r.dilation_w == 1;
+  for (int64_t at = r.begin; at < r.end;) {
+    const int64_t first = at * r.stride_w - r.low_w, fourth = first + 3 * r.stride_w;
+    if (at + 4 <= r.end && first >= 0 && fourth + reach < r.width) {
+      taps.x0 = 0;
+      taps.x1 = r.kernel_w;
+      if (shared && r.kernel_w == 3) depthwise_shared<4, 3>(r, at, taps);
+      else if (shared && r.kernel_w == 5) depthwise_shared<4, 5>(r, at, taps);
+      else depthwise_tile<4>(r, at, taps);
+      at += 4;
+    } else {
+      WindowRow::inside(first, r.dilation_w, r.kernel_w, r.width, taps.x0, taps.x1);
+      depthwise_tile<1>(r, at, taps);
+      ++at;
+    }
+  }
+}
+
+HWY_INLINE VF max_ieee(VF a, VF b) {
+  const VF m = hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), hn::Max(a, b));
+  return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Add(a, b), m);
+}
+inline float max1(float a, float b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+template <class Combine, class CombineScalar, class Finish, class FinishScalar>
+HWY_INLINE void pool_at(const WindowRow& r, int64_t at, const Taps& taps, float start, Combine combine, CombineScalar scalar, Finish finish,
+                        FinishScalar finish_scalar) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
+  const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at * r.stride_w - r.low_w) * channels;
+  const int64_t step_y = r.dilation_h * r.width * channels, step_x = r.dilation_w * channels;
+  float* out = r.out + (at - r.begin) * channels;
+  int64_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    VF acc = hn::Set(d, start);
+    for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+      for (int64_t kx = taps.x0; kx < taps.x1; ++kx) acc = combine(acc, hn::LoadU(d, base + ky * step_y + kx * step_x + c));
+    }
+    hn::StoreU(finish(acc), d, out + c);
+  }
+  for (; c < channels; ++c) {
+    float acc = start;
+    for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+      for (int64_t kx = taps.x0; kx < taps.x1; ++kx) acc = scalar(acc, base[ky * step_y + kx * step_x + c]);
+    }
+    out[c] = finish_scalar(acc);
+  }
+}
+
+template <typename F>
+HWY_INLINE void for_windows(const WindowRow& r, const F& f) {
+  Taps taps;
+  WindowRow::inside(r.row * r.stride_h - r.low_h, r.dilation_h, r.kernel_h, r.height, taps.y0, taps.y1);
+  for (int64_t at = r.begin; at < r.end; ++at) {
+    WindowRow::inside(at * r.stride_w - r.low_w, r.dilation_w, r.kernel_w, r.width, taps.x0, taps.x1);
+    f(at, taps);
+  }
+}
+
+void max_pool(const WindowRow& r) {
+  for_windows(r, [&](int64_t at, const Taps& taps) {
+    pool_at(r, at, taps, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1,
+            [](VF a) { return a; }, [](float a) { return a; });
+  });
+}
+
+void average_pool(const WindowRow& r) {
+  const auto counted = [&](int64_t position, int64_t dilation, int64_t kernel, int64_t size) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < kernel; ++k) n += position + k * dilation < size;
+    return n;
+  };
+  for_windows(r, [&](int64_t at, const Taps& taps) {
+    int64_t count = (taps.y1 - taps.y0) * (taps.x1 - taps.x0);
+    if (r.count_padding) {
+      count = counted(r.row * r.stride_h - r.low_h, r.dilation_h, r.kernel_h, r.height + r.high_h) *
+              counted(at * r.stride_w - r.low_w, r.dilation_w, r.kernel_w, r.width + r.high_w);
+    }
+    const float divisor = static_cast<float>(count);
+    pool_at(r, at, taps, 0.0f, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; },
+            [&](VF a) { return hn::Div(a, hn::Set(DF(), divisor)); }, [&](float a) { return a / divisor; });
+  });
+}
+
+const WindowFunctions* windows() {
+  static const WindowFunctions functions = {depthwise, max_pool, average_pool};
+  return &functions;
+}
+
+}  // namespace weft::backends::tbb::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft::backends::tbb {
+HWY_EXPORT(windows);
+const WindowFunctions& window_functions() {
+  static const WindowFunctions& functions = *HWY_DYNAMIC_DISPATCH(windows)();
+  return functions;
+}
+}  // namespace weft::backends::tbb
+#endif
