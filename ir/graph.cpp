@@ -22,6 +22,12 @@ std::string describe(Op op, std::span<const TensorType> types, const Attributes&
   return out + ")";
 }
 
+void check_type(std::string_view kind, std::string_view name, const TensorType& type) {
+  for (const Dim& d : type.shape)
+    if (d.is_constant() && d.value() < 0)
+      fail(ErrorCode::out_of_range, "{} {} of type {} has the negative dimension {}", kind, quote(name), to_string(type), d.text());
+}
+
 }  // namespace
 
 bool is_structural(const TensorType& type) {
@@ -37,6 +43,7 @@ NodeId Graph::append(Node node) {
 }
 
 Value Graph::input(std::string_view name, TensorType type) {
+  check_type("input", name, type);
   NodeId id = append({Op::input, share({}), {}, {std::move(type)}, std::string(name), {}});
   inputs_.push_back(id);
   return {id, 0};
@@ -53,6 +60,7 @@ Value Graph::parameter(std::string_view name, TensorType type, Tensor data) {
   if (data.defined() && data.type() != type)
     fail(ErrorCode::type_mismatch, "parameter {} of type {} is given data of type {}", quote(name), to_string(type),
          to_string(data.type()));
+  check_type("parameter", name, type);
   NodeId id = append({Op::parameter, share({}), {}, {std::move(type)}, std::string(name), std::move(data)});
   parameters_.push_back(id);
   return {id, 0};

@@ -19,7 +19,7 @@ struct StructuralKey {
 };
 StructuralKey structural_key(const Graph& graph);
 /// Parameters of the graph in the order of first visit from the outputs (the numbering of the key), and inputs likewise
-/// (then the unused inputs, as declared).
+/// (then the unused inputs, sorted by the text of their types).
 std::vector<NodeId> parameters_in_key_order(const Graph& graph);
 std::vector<NodeId> inputs_in_key_order(const Graph& graph);
 

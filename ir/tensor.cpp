@@ -1,5 +1,6 @@
 #include "ir/tensor.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -7,14 +8,17 @@
 
 namespace weft::ir {
 
+constexpr size_t kAlignment = 64;
+
 Tensor Tensor::allocate(TensorType type) {
   Tensor t;
   t.type_ = std::move(type);
-  size_t bytes = (static_cast<size_t>(t.type_.bytes()) + 63) / 64 * 64 + 64;
-  void* memory = std::aligned_alloc(64, bytes);
+  // Aligned by hand: glibc's aligned_alloc does not take back a freed block of the same size, so memory would creep.
+  size_t bytes = static_cast<size_t>(t.type_.bytes()) + kAlignment;
+  void* memory = std::malloc(bytes);
   if (!memory) fail(ErrorCode::limit, "cannot allocate {} bytes for {}", bytes, to_string(t.type_));
-  t.data_ = memory;
   t.owner_ = std::shared_ptr<const void>(memory, [](const void* p) { std::free(const_cast<void*>(p)); });
+  t.data_ = static_cast<char*>(memory) + (kAlignment - reinterpret_cast<uintptr_t>(memory) % kAlignment);
   return t;
 }
 

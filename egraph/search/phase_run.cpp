@@ -193,10 +193,13 @@ void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSear
 }
 
 void PhaseRun::apply_match(size_t slot, const Substitution& match) {
-  const size_t nodes = graph_.id_bound(), merges = now_.merges;
-  if (std::optional<Refusal> refusal = make(states_[slot], match)) return refuse(slot, std::move(refusal->reason));
-  if (!merge_roots(slot, match)) return;
-  if (graph_.id_bound() != nodes || now_.merges != merges) ++report_.rules[slot].applied;
+  const size_t before = graph_.id_bound();
+  const size_t merges = now_.merges;
+  if (std::optional<Refusal> refusal = make(states_[slot], match))
+    refuse(slot, std::move(refusal->reason));
+  else
+    merge_roots(slot, match);
+  if (graph_.id_bound() != before || now_.merges != merges) ++report_.rules[slot].applied;
 }
 
 /// Builds the right sides into made_.
@@ -210,16 +213,12 @@ std::optional<Refusal> PhaseRun::make(RuleState& state, const Substitution& matc
   return std::nullopt;
 }
 
-/// False where the host refused.
-bool PhaseRun::merge_roots(size_t slot, const Substitution& match) {
+void PhaseRun::merge_roots(size_t slot, const Substitution& match) {
   for (size_t i = 0; i < made_.size(); ++i) {
     if (!made_[i].valid()) continue;
     const ClassId root = graph_.find(match.root_classes[i]), made = graph_.find(made_[i]);
     if (root == made) continue;
-    if (std::optional<Refusal> refusal = host_.can_merge(graph_, root, made)) {
-      refuse(slot, std::move(refusal->reason));
-      return false;
-    }
+    if (std::optional<Refusal> refusal = host_.can_merge(graph_, root, made)) return refuse(slot, std::move(refusal->reason));
   }
   for (size_t i = 0; i < made_.size(); ++i) {
     if (!made_[i].valid()) continue;
@@ -227,7 +226,6 @@ bool PhaseRun::merge_roots(size_t slot, const Substitution& match) {
     graph_.merge(EGraph::class_alias(match.root_nodes[i]), made_[i], {states_[slot].index});
     now_.merges += classes - graph_.class_count();
   }
-  return true;
 }
 
 void PhaseRun::refuse(size_t slot, std::string reason) {

@@ -32,7 +32,7 @@ class PhaseRun {
   void apply_match(size_t slot, const Substitution& match);
   void apply_native(size_t slot, const FrozenGraph& frozen);
   std::optional<Refusal> make(RuleState& state, const Substitution& match);
-  bool merge_roots(size_t slot, const Substitution& match);
+  void merge_roots(size_t slot, const Substitution& match);
   void refuse(size_t slot, std::string reason);
   bool over_limit();
   void hit_room_limit();

@@ -58,10 +58,13 @@ std::string Parser::hint(const std::string& otherwise) {
 }
 
 Expr Parser::target() {
-  if (is("%")) return value_name();
+  Expr e;
+  if (is("%")) {
+    value_name(e);
+    return e;
+  }
   if (token().kind != TokenKind::identifier) unexpected("a name");
   if (!is_identifier(spelling())) unexpected("a name that is not a word of the language");
-  Expr e;
   e.at = token().at;
   e.name = std::string(spelling());
   ++next_;
@@ -91,7 +94,8 @@ void Parser::leaf(Graph& graph, Names& names, const Expr& target) {
   std::string otherwise = is_value_number(target.name) ? "" : target.name;
   Value value;
   if (constant) {
-    Expr literal = tensor_or_type();
+    Expr literal;
+    tensor_or_type(literal);
     if (literal.kind != Expr::Kind::tensor) source_.fail(at, "expected the elements of the constant: f32[2][1, 2]");
     Tensor tensor = tensor_of(literal, source_);
     value = graph.constant(std::move(tensor), hint(otherwise));
@@ -180,22 +184,24 @@ Graph Parser::graph() {
   return graph;
 }
 
-Expr Parser::program() {
-  Expr e;
-  e.kind = Expr::Kind::program;
-  e.at = token().at;
+void Parser::program(Expr& out) {
+  out.kind = Expr::Kind::program;
+  out.at = token().at;
   expect("{", "before a program");
-  Graph graph("program");
-  Names names;
-  inputs(graph, names);
-  body(graph, names, false);
-  try {
-    e.program = make_program(graph);
-  } catch (const Error& error) {
-    source_.rethrow(error, e.at);
-  }
+  auto graph = std::make_unique<Graph>("program");  // on the heap: programs nest
+  auto names = std::make_unique<Names>();
+  inputs(*graph, *names);
+  body(*graph, *names, false);
+  out.program = finish_program(*graph, out.at);
   height_ = 1;
-  return e;
+}
+
+ProgramRef Parser::finish_program(const Graph& graph, TextPosition at) const {
+  try {
+    return make_program(graph);
+  } catch (const Error& error) {
+    source_.rethrow(error, at);
+  }
 }
 
 Graph parse_graph(std::string_view text, std::string_view origin) {

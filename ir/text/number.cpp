@@ -126,7 +126,8 @@ std::optional<std::string> read_bool(std::string_view spelling, void* element) {
 std::string print_half(DType dtype, uint64_t bits, float value) {
   for (int digits = 1; digits < 9; ++digits) {
     std::string s = fmt::format("{:.{}g}", std::fabs(value), digits);
-    if (finite_bits(s, dtype) == (bits & ~format_of(dtype).sign())) return (std::signbit(value) ? "-" : "") + s;
+    if (finite_bits(s, dtype) != (bits & ~format_of(dtype).sign())) continue;
+    return fmt::format("{}{}", std::signbit(value) ? "-" : "", *float_value<double>(s));  // 65500, not 6.55e+04
   }
   return fmt::format("{}", value);
 }

@@ -31,21 +31,38 @@ class Parser {
   void expect(std::string_view symbol, std::string_view where);
   [[noreturn]] void unexpected(std::string_view expected) const;
 
-  // Expressions. Each sets height_ to the number of levels of what it returns.
-  Expr binary(int loosest);
-  Expr unary();
-  Expr postfix();
-  Expr primary();
-  Expr name_or_call();
-  Expr call(Expr callee);
-  Expr list();
-  Expr tensor_or_type();
-  Expr slice(Expr base);
-  Expr range();
-  Expr special_number(TextPosition at, bool negative);
-  Expr value_name();
-  void named_argument(Expr& call);
-  void grow(const Expr& at, int height);
+  [[noreturn]] void unexpected_symbol(std::string_view symbol, std::string_view where) const;
+  [[noreturn]] void unexpected_in_call(const Expr& call) const;
+  [[noreturn]] void too_deep(TextPosition at) const;
+
+  // Expressions. Each writes into a fresh place and sets height_ to the number of levels of what it wrote. What recurses
+  // is kept from being inlined: a level of text then costs a few hundred bytes of stack.
+#define WEFT_RECURSES [[gnu::noinline]]
+  WEFT_RECURSES void binary(int loosest, Expr& out);
+  WEFT_RECURSES void unary(Expr& out);
+  WEFT_RECURSES void postfix(Expr& out);
+  WEFT_RECURSES void primary(Expr& out);
+  WEFT_RECURSES void name_or_call(Expr& out);
+  WEFT_RECURSES void call(Expr& out);
+  WEFT_RECURSES void list(Expr& out);
+  WEFT_RECURSES void type(Expr& out);
+  WEFT_RECURSES void tensor_or_type(Expr& out);
+  WEFT_RECURSES void slice(Expr& out);
+  WEFT_RECURSES void range(Expr& out);
+  WEFT_RECURSES void program(Expr& out);
+  WEFT_RECURSES Expr& join(Expr& left, std::string_view op);
+  WEFT_RECURSES void sequence(Expr& out);
+  WEFT_RECURSES void plain_literal(Expr& out);
+  WEFT_RECURSES bool negative_number(Expr& out);
+  WEFT_RECURSES void negate(TextPosition at, Expr& out);
+  WEFT_RECURSES void special_number(bool negative, Expr& out);
+  WEFT_RECURSES void value_name(Expr& out);
+  WEFT_RECURSES Expr& positional_argument(Expr& call);
+  WEFT_RECURSES Expr& named_argument(Expr& call);
+  WEFT_RECURSES void finish_type(DType dtype, TextPosition at, Expr& out);
+  WEFT_RECURSES void open_slice(Expr& out);
+#undef WEFT_RECURSES
+  void grow(const Expr& e, int height);
   bool continues() const;
 
   // Graphs.
@@ -58,7 +75,7 @@ class Parser {
   void returns(Graph& graph, Names& names, bool keep_names);
   Expr target();
   std::string hint(const std::string& otherwise);
-  Expr program();
+  ProgramRef finish_program(const Graph& graph, TextPosition at) const;
 
   const Source& source_;
   std::vector<Token> tokens_;
