@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   CLI::App app("times models on weft beside ONNX Runtime in one process, A B A B");
   weft::bench::Options options;
   app.add_option("models", options.models, "names of tests/models/model_list.cpp; none = all but the tiny ones");
-  app.add_option("--threads", options.threads, "thread counts")->delimiter(',')->capture_default_str();
+  app.add_option("--threads", options.threads, "thread counts, as 1,2")->allow_extra_args(false)->delimiter(',')->capture_default_str();
   app.add_option("--rounds", options.rounds, "turns that each engine takes")->capture_default_str();
   app.add_option("--seconds", options.seconds, "no further turn after this many seconds a model (but five at least)")->capture_default_str();
   app.add_flag("--neighbour", options.neighbour, "with a process beside that keeps one core busy");

@@ -1,9 +1,13 @@
 // Whole models against ONNX Runtime: every case and seed, without rewriting and at each precision level, compiled cold and
 // taken from the disk cache. One test case a model, so that ctest runs and names them apart.
+//
+// The tolerance is rtol 1e-3, atol 1e-5. Where ONNX Runtime without optimizations disagrees by that with itself with all of
+// them (M-LSD: offsets reach 78 and cross zero, the two differ by 1e-3), atol is three times what it differs from itself.
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "runtime/session.hpp"
@@ -11,11 +15,12 @@
 #include "tests/catch.hpp"
 #include "tests/models/compare.hpp"
 #include "tests/models/model_list.hpp"
+#include "tools/examples/detect_text/text_detection.hpp"
 
 namespace weft::models {
 namespace {
 
-constexpr double kRtol = 1e-3, kAtol = 1e-5;
+constexpr double kRtol = 1e-3, kAtol = 1e-5, kOracleNoise = 3;
 
 struct Setting {
   const char* label;
@@ -39,17 +44,27 @@ struct Expectation {
   const ModelCase* model_case = nullptr;
   uint64_t seed = 0;
   ir::NamedTensors inputs, outputs;
+  double atol = kAtol;
 };
 
-std::vector<Expectation> expectations_of(const Model& model) {
-  auto peer = bench::load_ort(model_path(model));
+using MakeInputs = std::function<ir::NamedTensors(const ModelCase&, uint64_t)>;
+
+std::vector<Expectation> expectations_of(const Model& model, const MakeInputs& make_inputs) {
+  bench::OrtOptions plain_options;
+  plain_options.optimization_level = 0;
+  auto peer = bench::load_ort(model_path(model)), plain = bench::load_ort(model_path(model), plain_options);
+  auto run = [](bench::Runner& runner, const ir::NamedTensors& inputs) {
+    runner.bind(inputs);
+    runner.run();
+    return runner.outputs();
+  };
   std::vector<Expectation> list;
   for (const ModelCase& one : model.cases)
     for (uint64_t seed : {1, 2}) {
-      Expectation expectation{&one, seed, random_inputs(one, seed), {}};
-      peer->bind(expectation.inputs);
-      peer->run();
-      expectation.outputs = peer->outputs();
+      Expectation expectation{&one, seed, make_inputs(one, seed), {}};
+      expectation.outputs = run(*peer, expectation.inputs);
+      Comparison itself = compare(run(*plain, expectation.inputs), expectation.outputs, kRtol, kAtol);
+      if (!itself.agrees) expectation.atol = kOracleNoise * itself.max_difference;
       list.push_back(std::move(expectation));
     }
   return list;
@@ -68,7 +83,7 @@ std::vector<ir::NamedTensors> run_all(const Model& model, const std::vector<Expe
   for (const Expectation& expectation : expectations) {
     INFO(setting.label << ", input " << expectation.model_case->label << ", seed " << expectation.seed);
     results.push_back(session.run(expectation.inputs));
-    Comparison comparison = compare(results.back(), expectation.outputs, kRtol, kAtol);
+    Comparison comparison = compare(results.back(), expectation.outputs, kRtol, expectation.atol);
     INFO(comparison.text());
     CHECK(comparison.agrees);
   }
@@ -83,15 +98,14 @@ std::vector<ir::NamedTensors> run_all(const Model& model, const std::vector<Expe
   return results;
 }
 
-void check_agreement(const char* name) {
-  const Model& model = find_model(name);
+void check_agreement(const Model& model, const MakeInputs& make_inputs = random_inputs) {
   std::string reason;
   if (!model_available(model, &reason) || !bench::ort_available(&reason)) {
     if (std::getenv("WEFT_REQUIRE_MODELS")) FAIL(reason);
     WARN("skipped: " << reason);
     return;
   }
-  std::vector<Expectation> expectations = expectations_of(model);
+  std::vector<Expectation> expectations = expectations_of(model, make_inputs);
   TemporaryCache cache;
   for (const Setting& setting : kSettings) {
     auto cold = run_all(model, expectations, setting, cache.path, runtime::CacheOutcome::miss);
@@ -116,7 +130,7 @@ struct Covers {
 
 #define AGREES(model, tags)                                                 \
   static const Covers covers_##model(#model);                               \
-  TEST_CASE("agrees with ONNX Runtime: " #model, tags) { check_agreement(#model); }
+  TEST_CASE("agrees with ONNX Runtime: " #model, tags) { check_agreement(find_model(#model)); }
 
 AGREES(tiny_bert, "")
 AGREES(tiny_bert_mask, "")
@@ -140,6 +154,13 @@ AGREES(mobilenet_v2, "")
 AGREES(mobilenet_v2_bn, "[.nightly]")
 AGREES(bert_base, "")
 AGREES(bert_base_mask, "[.nightly]")
+
+TEST_CASE("agrees with ONNX Runtime: pp_ocr_det on the demo picture, where there is text to find") {
+  Model model = find_model("pp_ocr_det");
+  ir::Tensor picture = examples::text_input(examples::read_png("tests/data/street_signs.png"));
+  model.cases = {{"picture", {{"x", picture.type()}}}};
+  check_agreement(model, [&](const ModelCase&, uint64_t) { return ir::NamedTensors{{"x", picture}}; });
+}
 
 TEST_CASE("every model of the list has its test") {
   for (const Model& model : all_models()) {
