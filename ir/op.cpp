@@ -195,7 +195,8 @@ std::vector<Tensor> evaluate(Op op, std::span<const Tensor> operands, const Attr
   return outputs;
 }
 
-Work work(Op op, std::span<const TensorType> operands, const Attributes& attributes, std::span<const TensorType> outputs) {
+Work work(Op op, std::span<const TensorType> operands, const Attributes& attributes,
+          std::span<const TensorType> outputs) {
   const OpInfo& record = info(op);
   if (record.has(kLeaf)) return {};
   return record.work ? record.work(operands, attributes, outputs) : ops::bytes_moved(operands, outputs);

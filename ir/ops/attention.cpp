@@ -20,7 +20,8 @@ Heads heads_of(std::span<const TensorType> operands) {
     static constexpr std::string_view kNames[] = {"q", "k", "v", "mask"};
     check_same_dtype(operands[0], operands[i], kNames[i]);
     if (i < 3 && operands[i].rank() < 2)
-      fail(ErrorCode::type_mismatch, "operand {} is {}, expected a rank of 2 or more", kNames[i], to_string(operands[i]));
+      fail(ErrorCode::type_mismatch, "operand {} is {}, expected a rank of 2 or more", kNames[i],
+           to_string(operands[i]));
   }
   const TensorType &q = operands[0], &k = operands[1], &v = operands[2];
   Heads h;
@@ -42,7 +43,8 @@ std::vector<TensorType> infer_attention(std::span<const TensorType> operands, co
   check_float(operands[0]);
   Shape scores = with(h.batch, h.queries, h.keys);
   if (operands.size() == 4 && broadcast(scores, operands[3].shape) != scores)
-    fail(ErrorCode::type_mismatch, "mask of shape {} does not broadcast to {}", to_string(operands[3].shape), to_string(scores));
+    fail(ErrorCode::type_mismatch, "mask of shape {} does not broadcast to {}", to_string(operands[3].shape),
+         to_string(scores));
   return {{operands[0].dtype, with(h.batch, h.queries, h.value_depth)}};
 }
 
@@ -71,8 +73,10 @@ struct Matrices {
 
 template <typename T>
 void attend(std::span<const Tensor> operands, const Attributes& attributes, const Heads& h, T* out) {
-  int64_t queries = h.queries.value(), keys = h.keys.value(), depth = h.depth.value(), value_depth = h.value_depth.value();
-  Matrices<T> q(operands[0], h.batch, queries, depth), k(operands[1], h.batch, keys, depth), v(operands[2], h.batch, keys, value_depth);
+  int64_t queries = h.queries.value(), keys = h.keys.value(), depth = h.depth.value(),
+          value_depth = h.value_depth.value();
+  Matrices<T> q(operands[0], h.batch, queries, depth), k(operands[1], h.batch, keys, depth),
+      v(operands[2], h.batch, keys, value_depth);
   std::optional<Matrices<T>> mask;
   if (operands.size() == 4) mask.emplace(operands[3], h.batch, queries, keys);
   bool causal = attributes.boolean("causal");
@@ -117,7 +121,8 @@ Work work_attention(std::span<const TensorType> operands, const Attributes&, std
   Work work = bytes_moved(operands, outputs);
   Heads h = heads_of(operands);
   double scores = static_cast<double>(element_count(with(h.batch, h.queries, h.keys)));
-  work.flops = scores * (2 * static_cast<double>(h.depth.value()) + 2 * static_cast<double>(h.value_depth.value()) + 14);
+  work.flops =
+      scores * (2 * static_cast<double>(h.depth.value()) + 2 * static_cast<double>(h.value_depth.value()) + 14);
   return work;
 }
 
@@ -125,15 +130,19 @@ Work work_attention(std::span<const TensorType> operands, const Attributes&, std
 
 OpInfo attention_record() {
   return {.op = Op::attention,
-          .summary = "softmax(scale * q @ k^T + mask) @ v for xs = q [..,Sq,D], k [..,Sk,D], v [..,Sk,Dv] and perhaps an additive mask; "
-                     "causal aligns the last query with the last key; a fully masked row gives 0 (Vaswani et al. 2017; ONNX Attention 23)",
+          .summary =
+              "softmax(scale * q @ k^T + mask) @ v for xs = q [..,Sq,D], k [..,Sk,D], v [..,Sk,Dv] and perhaps an "
+              "additive mask; "
+              "causal aligns the last query with the last key; a fully masked row gives 0 (Vaswani et al. 2017; ONNX "
+              "Attention 23)",
           .operands = {{"xs", true}},
           .attributes = {real("scale"), boolean("causal", false)},
           .infer = infer_attention,
           .eval = evaluate_attention,
           .work = work_attention,
-          .examples = {"attention(f32[1,1][1], f32[2,1][3, 3], f32[2,1][1, 2], scale=0.5) == f32[1,1][1.5]",
-                       "attention(f32[2,1][1, 1], f32[2,1][3, 3], f32[2,1][1, 2], scale=1, causal=true) == f32[2,1][1, 1.5]"}};
+          .examples = {
+              "attention(f32[1,1][1], f32[2,1][3, 3], f32[2,1][1, 2], scale=0.5) == f32[1,1][1.5]",
+              "attention(f32[2,1][1, 1], f32[2,1][3, 3], f32[2,1][1, 2], scale=1, causal=true) == f32[2,1][1, 1.5]"}};
 }
 
 }  // namespace weft::ir::ops

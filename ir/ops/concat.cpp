@@ -13,8 +13,9 @@ std::vector<TensorType> infer_concat(std::span<const TensorType> operands, const
     if (operand.rank() != out.rank())
       fail(ErrorCode::type_mismatch, "operands of rank {} and {}", out.rank(), operand.rank());
     for (size_t i = 0; i < out.rank(); ++i)
-      out.shape[i] = i == axis ? out.shape[i] + operand.shape[i]
-                               : same_dim(out.shape[i], operand.shape[i], fmt::format("different sizes along axis {}", i));
+      out.shape[i] = i == axis
+                         ? out.shape[i] + operand.shape[i]
+                         : same_dim(out.shape[i], operand.shape[i], fmt::format("different sizes along axis {}", i));
   }
   return {out};
 }
@@ -27,8 +28,8 @@ void evaluate_concat(std::span<const Tensor> operands, const Attributes& attribu
   for (const Tensor& part : operands) {
     std::vector<int64_t> dims = to_ints(part.shape());
     if (part.elements() != 0)
-      copy_strided(static_cast<char*>(outputs[0].mutable_data()) + start * strides[static_cast<size_t>(axis)] * bytes, strides,
-                   part.data(), row_major_strides(dims), dims, static_cast<size_t>(bytes));
+      copy_strided(static_cast<char*>(outputs[0].mutable_data()) + start * strides[static_cast<size_t>(axis)] * bytes,
+                   strides, part.data(), row_major_strides(dims), dims, static_cast<size_t>(bytes));
     start += dims[static_cast<size_t>(axis)];
   }
 }
@@ -39,7 +40,8 @@ std::vector<TensorType> infer_split(std::span<const TensorType> operands, const 
   std::vector<TensorType> outputs;
   Dim sum = 0;
   for (const Dim& size : attributes.shape("sizes")) {
-    if (size.is_constant() && size.value() < 0) fail(ErrorCode::invalid_argument, "negative size {} in split", size.text());
+    if (size.is_constant() && size.value() < 0)
+      fail(ErrorCode::invalid_argument, "negative size {} in split", size.text());
     outputs.push_back(x);
     outputs.back().shape[axis] = size;
     sum = sum + size;

@@ -13,7 +13,8 @@ int64_t check_filter(const TensorType& x, const TensorType& w, const Attributes&
   if (w.rank() != x.rank()) fail(ErrorCode::type_mismatch, "w is of rank {}, expected {} as x", w.rank(), x.rank());
   int64_t groups = attributes.integer("groups");
   if (groups < 1) fail(ErrorCode::invalid_argument, "attribute 'groups' is {}, expected 1 or more", groups);
-  same_dim(x.shape[channel_axis(x, channels_last(attributes))], w.shape[1] * Dim(groups), "channels of x against those of w times groups");
+  same_dim(x.shape[channel_axis(x, channels_last(attributes))], w.shape[1] * Dim(groups),
+           "channels of x against those of w times groups");
   if (w.shape[0].is_constant() && w.shape[0].value() % groups != 0)
     fail(ErrorCode::type_mismatch, "{} output channels do not divide into {} groups", w.shape[0].text(), groups);
   return groups;
@@ -30,7 +31,8 @@ std::vector<TensorType> infer_conv(std::span<const TensorType> operands, const A
   return {{x.dtype, arranged(x.shape[0], w.shape[0], out, last)}};
 }
 
-/// One convolution with all that its loops need. Filters are kept as [group][tap][channel][output channel of the group].
+/// One convolution with all that its loops need. Filters are kept as [group][tap][channel][output channel of the
+/// group].
 template <typename T>
 struct Convolution {
   using A = element::Accumulator<T>;
@@ -111,7 +113,8 @@ Work work_conv(std::span<const TensorType> operands, const Attributes&, std::spa
 
 OpInfo conv_record() {
   return {.op = Op::conv,
-          .summary = "cross-correlation of x [N,C,spatial] with w [O,C/groups,spatial], zero padding, no bias (ONNX Conv 11)",
+          .summary =
+              "cross-correlation of x [N,C,spatial] with w [O,C/groups,spatial], zero padding, no bias (ONNX Conv 11)",
           .operands = {{"x"}, {"w"}},
           .attributes = window_specs({}, {integer("groups", 1)}),
           .infer = infer_conv,

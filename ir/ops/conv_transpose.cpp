@@ -12,7 +12,9 @@ std::vector<int64_t> output_padding(const Attributes& attributes, const Window& 
   check_length(extra.size(), window.strides.size(), "output_padding");
   for (size_t i = 0; i < extra.size(); ++i)
     if (extra[i] < 0 || extra[i] >= std::max(window.strides[i], window.dilations[i]))
-      fail(ErrorCode::invalid_argument, "attribute 'output_padding' has the entry {}, expected 0 or more and below the stride or dilation", extra[i]);
+      fail(ErrorCode::invalid_argument,
+           "attribute 'output_padding' has the entry {}, expected 0 or more and below the stride or dilation",
+           extra[i]);
   return extra;
 }
 
@@ -28,7 +30,8 @@ void check_filter(const TensorType& x, const TensorType& w, const Attributes& at
   if (w.rank() != x.rank()) fail(ErrorCode::type_mismatch, "w is of rank {}, expected {} as x", w.rank(), x.rank());
   int64_t groups = attributes.integer("groups");
   if (groups < 1) fail(ErrorCode::invalid_argument, "attribute 'groups' is {}, expected 1 or more", groups);
-  Dim channels = same_dim(x.shape[channel_axis(x, channels_last(attributes))], w.shape[0], "channels of x against those of w");
+  Dim channels =
+      same_dim(x.shape[channel_axis(x, channels_last(attributes))], w.shape[0], "channels of x against those of w");
   if (channels.is_constant() && channels.value() % groups != 0)
     fail(ErrorCode::type_mismatch, "{} channels do not divide into {} groups", channels.text(), groups);
 }
@@ -46,12 +49,14 @@ std::vector<TensorType> infer_conv_transpose(std::span<const TensorType> operand
     Dim in = out[i];
     out[i] = Dim(window.strides[i]) * (in - 1) + reach + extra[i] - window.low[i] - window.high[i];
     if (in.is(0) || (out[i].is_constant() && out[i].value() < 0))
-      fail(ErrorCode::type_mismatch, "spatial axis {} of size {} gives a result of size {}", i, in.text(), out[i].text());
+      fail(ErrorCode::type_mismatch, "spatial axis {} of size {} gives a result of size {}", i, in.text(),
+           out[i].text());
   }
   return {{x.dtype, arranged(x.shape[0], w.shape[1] * Dim(attributes.integer("groups")), out, last)}};
 }
 
-/// Scatters every element of x, times its filters, into sums [spatial][O of the group] that are rounded once at the end.
+/// Scatters every element of x, times its filters, into sums [spatial][O of the group] that are rounded once at the
+/// end.
 template <typename T>
 struct Scatter {
   using A = element::Accumulator<T>;
@@ -112,7 +117,8 @@ struct Scatter {
   }
 };
 
-void evaluate_conv_transpose(std::span<const Tensor> operands, const Attributes& attributes, std::span<Tensor> outputs) {
+void evaluate_conv_transpose(std::span<const Tensor> operands, const Attributes& attributes,
+                             std::span<Tensor> outputs) {
   dispatch(operands[0].dtype(), [&]<typename T>() {
     if constexpr (!std::is_same_v<T, bool>) {
       if (outputs[0].elements() == 0) return;

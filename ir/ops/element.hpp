@@ -35,8 +35,8 @@ Accumulator<T> load_wide(T value) {
   return static_cast<Accumulator<T>>(load(value));
 }
 
-/// To float with the last bit set where inexact ("round to odd"): rounding the result once more, to f16 or bf16, is then
-/// as if the value had been rounded once.
+/// To float with the last bit set where inexact ("round to odd"): rounding the result once more, to f16 or bf16, is
+/// then as if the value had been rounded once.
 inline float round_to_odd(double value) {
   float nearest = static_cast<float>(value);
   if (std::isnan(value) || std::isinf(nearest) || static_cast<double>(nearest) == value) return nearest;
@@ -67,8 +67,8 @@ R saturate(S value) {
   return static_cast<R>(value);
 }
 
-/// The conversion of `cast`: floats round to nearest even, floats to integers saturate with NaN as 0, integers wrap, anything
-/// to bool is "not zero" (NaN is true).
+/// The conversion of `cast`: floats round to nearest even, floats to integers saturate with NaN as 0, integers wrap,
+/// anything to bool is "not zero" (NaN is true).
 template <typename R, typename S>
 R convert(S value) {
   if constexpr (kHalf<S>) {
@@ -78,10 +78,14 @@ R convert(S value) {
   } else if constexpr (std::is_same_v<R, bool>) {
     return value != S{0};
   } else if constexpr (kHalf<R>) {
-    if constexpr (std::is_same_v<S, float>) return R(value);
-    else if constexpr (kFloating<S>) return R(round_to_odd(value));
-    else if constexpr (kInteger<S>) return R(round_to_odd(sticky_double(value)));
-    else return R(value ? 1.0f : 0.0f);
+    if constexpr (std::is_same_v<S, float>)
+      return R(value);
+    else if constexpr (kFloating<S>)
+      return R(round_to_odd(value));
+    else if constexpr (kInteger<S>)
+      return R(round_to_odd(sticky_double(value)));
+    else
+      return R(value ? 1.0f : 0.0f);
   } else if constexpr (kInteger<R> && kFloating<S>) {
     return saturate<R>(value);
   } else {
@@ -94,23 +98,31 @@ inline double wide(double x) { return x; }
 
 template <typename T>
 T neg(T x) {
-  if constexpr (kInteger<T>) return static_cast<T>(0 - static_cast<uint64_t>(x));
-  else return -x;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(0 - static_cast<uint64_t>(x));
+  else
+    return -x;
 }
 template <typename T>
 T add(T a, T b) {
-  if constexpr (kInteger<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else return a + b;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
 }
 template <typename T>
 T sub(T a, T b) {
-  if constexpr (kInteger<T>) return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  else return a - b;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  else
+    return a - b;
 }
 template <typename T>
 T mul(T a, T b) {
-  if constexpr (kInteger<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else return a * b;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return a * b;
 }
 template <typename T>
 void check_divisor(T a, T b, const char* what) {
@@ -149,6 +161,7 @@ T mod(T a, T b) {
 template <typename T>
 T pow(T a, T b) {
   if constexpr (kFloating<T>) {
+    if (b == 2) return a * a;  // exact in double too, where the C library may be off by a bit
     return static_cast<T>(std::pow(wide(a), wide(b)));
   } else {
     if constexpr (std::is_signed_v<T>)
@@ -184,8 +197,10 @@ T min(T a, T b) {
 }
 template <typename T>
 T abs(T x) {
-  if constexpr (kFloating<T>) return std::fabs(x);
-  else return x < 0 ? neg(x) : x;
+  if constexpr (kFloating<T>)
+    return std::fabs(x);
+  else
+    return x < 0 ? neg(x) : x;
 }
 template <typename T>
 T sign(T x) {

@@ -33,7 +33,8 @@ void evaluate_gather(std::span<const Tensor> operands, const Attributes& attribu
   char* out = static_cast<char*>(outputs[0].mutable_data());
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t row : rows) {
-      std::memcpy(out, static_cast<const char*>(x.data()) + (o * view.size + row) * row_bytes, static_cast<size_t>(row_bytes));
+      std::memcpy(out, static_cast<const char*>(x.data()) + (o * view.size + row) * row_bytes,
+                  static_cast<size_t>(row_bytes));
       out += row_bytes;
     }
 }

@@ -43,7 +43,8 @@ void check_same_dtype(const TensorType& first, const TensorType& operand, std::s
 }
 
 void check_float(const TensorType& operand) {
-  if (!is_float(operand.dtype)) fail(ErrorCode::type_mismatch, "dtype {} where a float is expected", to_string(operand.dtype));
+  if (!is_float(operand.dtype))
+    fail(ErrorCode::type_mismatch, "dtype {} where a float is expected", to_string(operand.dtype));
 }
 
 void check_numeric(const TensorType& operand) {
@@ -76,7 +77,8 @@ namespace {
 template <size_t kBytes>
 void copy_row(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
-    std::memcpy(to + i * to_step * static_cast<int64_t>(kBytes), from + i * from_step * static_cast<int64_t>(kBytes), kBytes);
+    std::memcpy(to + i * to_step * static_cast<int64_t>(kBytes), from + i * from_step * static_cast<int64_t>(kBytes),
+                kBytes);
 }
 
 }  // namespace
@@ -91,7 +93,10 @@ void copy_strided(void* to, const std::vector<int64_t>& to_strides, const void* 
     outer.pop_back();
   }
   if (n <= 0) return;
-  auto copy = element_bytes == 1 ? copy_row<1> : element_bytes == 2 ? copy_row<2> : element_bytes == 4 ? copy_row<4> : copy_row<8>;
+  auto copy = element_bytes == 1   ? copy_row<1>
+              : element_bytes == 2 ? copy_row<2>
+              : element_bytes == 4 ? copy_row<4>
+                                   : copy_row<8>;
   for_each_index(outer, [&](const std::vector<int64_t>& index) {
     int64_t to_offset = dot(index, to_strides), from_offset = dot(index, from_strides);
     copy(static_cast<char*>(to) + to_offset * static_cast<int64_t>(element_bytes), to_step,

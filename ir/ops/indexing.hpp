@@ -16,7 +16,8 @@ std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, size_t rank);
 void normalize_axis(Attributes& attributes, std::span<const TensorType> operands);
 void normalize_axes(Attributes& attributes, std::span<const TensorType> operands);
 
-/// One dimension that must be both: the constant where one is symbolic; throws Error(type_mismatch) on different constants.
+/// One dimension that must be both: the constant where one is symbolic; throws Error(type_mismatch) on different
+/// constants.
 Dim same_dim(const Dim& a, const Dim& b, std::string_view what);
 /// `operand` has the dtype of `first`, else an Error that names it.
 void check_same_dtype(const TensorType& first, const TensorType& operand, std::string_view name);
@@ -33,7 +34,8 @@ AxisView around_axis(const Shape& shape, int64_t axis, int64_t count = 1);
 
 /// Strides, in elements, of a row-major tensor of `shape` seen as `dims` by numpy broadcasting: 0 along repeated axes.
 std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims);
-/// Copies elements of `element_bytes`, visiting `dims` in row-major order on both sides by their own strides (in elements).
+/// Copies elements of `element_bytes`, visiting `dims` in row-major order on both sides by their own strides (in
+/// elements).
 void copy_strided(void* to, const std::vector<int64_t>& to_strides, const void* from,
                   const std::vector<int64_t>& from_strides, const std::vector<int64_t>& dims, size_t element_bytes);
 

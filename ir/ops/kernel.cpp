@@ -13,7 +13,8 @@ std::vector<TensorType> infer_kernel(std::span<const TensorType> operands, const
   for (size_t i = 0; i < operands.size(); ++i) {
     const TensorType& expected = graph.node(graph.inputs()[i]).types[0];
     if (operands[i] != expected)
-      fail(ErrorCode::type_mismatch, "operand {} is {}, the program expects {}", i, to_string(operands[i]), to_string(expected));
+      fail(ErrorCode::type_mismatch, "operand {} is {}, the program expects {}", i, to_string(operands[i]),
+           to_string(expected));
   }
   std::vector<TensorType> outputs;
   for (const Output& output : graph.outputs()) outputs.push_back(graph.type(output.value));
@@ -25,7 +26,8 @@ void evaluate_kernel(std::span<const Tensor> operands, const Attributes& attribu
   for (size_t i = 0; i < results.size(); ++i) outputs[i] = results[i];
 }
 
-Work work_kernel(std::span<const TensorType> operands, const Attributes& attributes, std::span<const TensorType> outputs) {
+Work work_kernel(std::span<const TensorType> operands, const Attributes& attributes,
+                 std::span<const TensorType> outputs) {
   Work total = bytes_moved(operands, outputs);
   const Graph& graph = attributes.program("program")->graph();
   for (const Node& node : graph.nodes()) {

@@ -7,7 +7,8 @@
 namespace weft::ir::ops {
 namespace {
 
-/// Both operands as stacks of matrices; an operand of rank 1 is a row (a) or a column (b), whose axis leaves the result.
+/// Both operands as stacks of matrices; an operand of rank 1 is a row (a) or a column (b), whose axis leaves the
+/// result.
 struct Factors {
   Shape batch, a_batch, b_batch;
   Dim m, n, k, a_inner, b_inner;
@@ -26,7 +27,8 @@ Factors factors(const TensorType& a, const TensorType& b, const Attributes& attr
   Dim b_rows = b.rank() > 1 ? b.shape[b.rank() - 2] : b.shape[0], b_columns = b.rank() > 1 ? b.shape.back() : Dim(1);
   f.m = f.a_transposed ? a_columns : a_rows;
   f.n = f.b_transposed ? b_rows : b_columns;
-  f.k = same_dim(f.a_transposed ? a_rows : a_columns, f.b_transposed ? b_columns : b_rows, "inner dimensions of a and b");
+  f.k =
+      same_dim(f.a_transposed ? a_rows : a_columns, f.b_transposed ? b_columns : b_rows, "inner dimensions of a and b");
   return f;
 }
 
@@ -47,12 +49,14 @@ void widen(const T* from, int64_t rows, int64_t columns, bool transposed, std::v
   to.resize(static_cast<size_t>(rows * columns));
   auto slot = to.begin();
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) *slot++ = element::load_wide(transposed ? from[c * rows + r] : from[r * columns + c]);
+    for (int64_t c = 0; c < columns; ++c)
+      *slot++ = element::load_wide(transposed ? from[c * rows + r] : from[r * columns + c]);
 }
 
 /// One matrix product; sums are wide and taken in the order of k.
 template <typename T>
-void multiply(const std::vector<element::Accumulator<T>>& a, const std::vector<element::Accumulator<T>>& b, T* out, int64_t m, int64_t n, int64_t k) {
+void multiply(const std::vector<element::Accumulator<T>>& a, const std::vector<element::Accumulator<T>>& b, T* out,
+              int64_t m, int64_t n, int64_t k) {
   std::vector<element::Accumulator<T>> sums(static_cast<size_t>(n));
   for (int64_t i = 0; i < m; ++i) {
     std::fill(sums.begin(), sums.end(), 0);
@@ -68,7 +72,8 @@ void multiply(const std::vector<element::Accumulator<T>>& a, const std::vector<e
 template <typename T>
 void matmul(const Tensor& a, const Tensor& b, const Factors& f, Tensor& out) {
   std::vector<int64_t> batch = to_ints(f.batch);
-  std::vector<int64_t> a_strides = broadcast_strides(to_ints(f.a_batch), batch), b_strides = broadcast_strides(to_ints(f.b_batch), batch);
+  std::vector<int64_t> a_strides = broadcast_strides(to_ints(f.a_batch), batch),
+                       b_strides = broadcast_strides(to_ints(f.b_batch), batch);
   int64_t m = f.m.value(), n = f.n.value(), k = f.k.value(), b_held = -1;
   std::vector<element::Accumulator<T>> wide_a, wide_b;
   T* to = static_cast<T*>(out.mutable_data());
@@ -90,7 +95,8 @@ void evaluate_matmul(std::span<const Tensor> operands, const Attributes& attribu
   });
 }
 
-Work work_matmul(std::span<const TensorType> operands, const Attributes& attributes, std::span<const TensorType> outputs) {
+Work work_matmul(std::span<const TensorType> operands, const Attributes& attributes,
+                 std::span<const TensorType> outputs) {
   Work work = bytes_moved(operands, outputs);
   double k = static_cast<double>(factors(operands[0], operands[1], attributes).k.value());
   work.flops = 2 * k * static_cast<double>(outputs[0].elements());
@@ -100,19 +106,22 @@ Work work_matmul(std::span<const TensorType> operands, const Attributes& attribu
 }  // namespace
 
 OpInfo matmul_record() {
-  return {.op = Op::matmul,
-          .summary = "matrix product with numpy's broadcasting; the transposed axes are the last two (numpy.matmul, ONNX MatMul)",
-          .operands = {{"a"}, {"b"}},
-          .attributes = {boolean("transpose_a", false), boolean("transpose_b", false)},
-          .infer = infer_matmul,
-          .eval = evaluate_matmul,
-          .work = work_matmul,
-          .gradient = "if(transpose_a, true, sum_to(matmul(b, dy, transpose_a=transpose_b, transpose_b=true), shape(a)), "
-                      "sum_to(matmul(dy, b, transpose_b=negated(transpose_b)), shape(a))); "
-                      "if(transpose_b, true, sum_to(matmul(dy, a, transpose_a=true, transpose_b=transpose_a), shape(b)), "
-                      "sum_to(matmul(a, dy, transpose_a=negated(transpose_a)), shape(b)))",
-          .examples = {"matmul(f32[2,2][1, 2, 3, 4], f32[2,2][5, 6, 7, 8]) == f32[2,2][19, 22, 43, 50]",
-                       "matmul(f32[2][1, 2], f32[2,2][5, 6, 7, 8], transpose_b=true) == f32[2][17, 23]"}};
+  return {
+      .op = Op::matmul,
+      .summary =
+          "matrix product with numpy's broadcasting; the transposed axes are the last two (numpy.matmul, ONNX MatMul)",
+      .operands = {{"a"}, {"b"}},
+      .attributes = {boolean("transpose_a", false), boolean("transpose_b", false)},
+      .infer = infer_matmul,
+      .eval = evaluate_matmul,
+      .work = work_matmul,
+      .gradient =
+          "if(transpose_a, true, sum_to(matmul(b, dy, transpose_a=transpose_b, transpose_b=true), shape(a)), "
+          "sum_to(matmul(dy, b, transpose_b=logical_not(transpose_b)), shape(a))); "
+          "if(transpose_b, true, sum_to(matmul(dy, a, transpose_a=true, transpose_b=transpose_a), shape(b)), "
+          "sum_to(matmul(a, dy, transpose_a=logical_not(transpose_a)), shape(b)))",
+      .examples = {"matmul(f32[2,2][1, 2, 3, 4], f32[2,2][5, 6, 7, 8]) == f32[2,2][19, 22, 43, 50]",
+                   "matmul(f32[2][1, 2], f32[2,2][5, 6, 7, 8], transpose_b=true) == f32[2][17, 23]"}};
 }
 
 }  // namespace weft::ir::ops

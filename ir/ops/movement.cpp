@@ -11,7 +11,8 @@ namespace {
 std::vector<TensorType> infer_reshape(std::span<const TensorType> operands, const Attributes& attributes) {
   const Shape &from = operands[0].shape, &to = attributes.shape("shape");
   for (const Dim& d : to)
-    if (d.is_constant() && d.value() < 0) fail(ErrorCode::invalid_argument, "shape {} has the negative dimension {}", to_string(to), d.text());
+    if (d.is_constant() && d.value() < 0)
+      fail(ErrorCode::invalid_argument, "shape {} has the negative dimension {}", to_string(to), d.text());
   if (is_static(from) && is_static(to) && element_count(from) != element_count(to))
     fail(ErrorCode::type_mismatch, "{} elements cannot take the shape {} of {}", element_count(from), to_string(to),
          element_count(to));
@@ -41,12 +42,14 @@ void normalize_transpose(Attributes& attributes, std::span<const TensorType> ope
 
 std::vector<TensorType> infer_transpose(std::span<const TensorType> operands, const Attributes& attributes) {
   TensorType out{operands[0].dtype, {}};
-  for (int64_t axis : permutation(attributes, operands[0].rank())) out.shape.push_back(operands[0].shape[static_cast<size_t>(axis)]);
+  for (int64_t axis : permutation(attributes, operands[0].rank()))
+    out.shape.push_back(operands[0].shape[static_cast<size_t>(axis)]);
   return {out};
 }
 
 void evaluate_transpose(std::span<const Tensor> operands, const Attributes& attributes, std::span<Tensor> outputs) {
-  std::vector<int64_t> dims = to_ints(outputs[0].shape()), from = row_major_strides(to_ints(operands[0].shape())), permuted;
+  std::vector<int64_t> dims = to_ints(outputs[0].shape()), from = row_major_strides(to_ints(operands[0].shape())),
+                       permuted;
   for (int64_t axis : permutation(attributes, dims.size())) permuted.push_back(from[static_cast<size_t>(axis)]);
   copy_strided(outputs[0].mutable_data(), row_major_strides(dims), operands[0].data(), permuted, dims,
                size_of(operands[0].dtype()));

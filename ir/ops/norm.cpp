@@ -72,21 +72,25 @@ void evaluate_norm(std::span<const Tensor> operands, const Attributes& attribute
 }  // namespace
 
 OpInfo layer_norm_record() {
-  return {.op = Op::layer_norm,
-          .summary = "(x - mean) / sqrt(variance + eps) * scale + bias over axes [axis, rank), variance in two passes (Ba et al. "
-                     "2016; ONNX LayerNormalization 17)",
-          .operands = {{"x"}, {"scale"}, {"bias"}},
-          .attributes = {integer("axis", -1), real("eps", 1e-5)},
-          .infer = infer_norm,
-          .eval = evaluate_norm<true>,
-          .work = work_per_input<8>,
-          .normalize = normalize_axis,
-          .examples = {"layer_norm(f32[2][-3, 3], f32[2][1, 2], f32[2][0, 1], eps=7) == f32[2][-0.75, 2.5]"}};
+  return {
+      .op = Op::layer_norm,
+      .summary =
+          "(x - mean) / sqrt(variance + eps) * scale + bias over axes [axis, rank), variance in two passes (Ba et al. "
+          "2016; ONNX LayerNormalization 17)",
+      .operands = {{"x"}, {"scale"}, {"bias"}},
+      .attributes = {integer("axis", -1), real("eps", 1e-5)},
+      .infer = infer_norm,
+      .eval = evaluate_norm<true>,
+      .work = work_per_input<8>,
+      .normalize = normalize_axis,
+      .examples = {"layer_norm(f32[2][-3, 3], f32[2][1, 2], f32[2][0, 1], eps=7) == f32[2][-0.75, 2.5]"}};
 }
 
 OpInfo rms_norm_record() {
   return {.op = Op::rms_norm,
-          .summary = "x / sqrt(mean(x * x) + eps) * scale over axes [axis, rank) (Zhang & Sennrich 2019; ONNX RMSNormalization 23)",
+          .summary =
+              "x / sqrt(mean(x * x) + eps) * scale over axes [axis, rank) (Zhang & Sennrich 2019; ONNX "
+              "RMSNormalization 23)",
           .operands = {{"x"}, {"scale"}},
           .attributes = {integer("axis", -1), real("eps", 1e-5)},
           .infer = infer_norm,

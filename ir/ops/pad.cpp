@@ -22,8 +22,8 @@ std::vector<TensorType> infer_pad(std::span<const TensorType> operands, const At
       fail(ErrorCode::out_of_range, "padding {} and {} of axis {} is beyond 2^62", low[i], high[i], i);
     Dim size = x.shape[i] + low[i] + high[i];
     if (size.is_constant() && size.value() < 0)
-      fail(ErrorCode::invalid_argument, "axis {} of size {} is cropped by more than that: {} and {}", i, x.shape[i].text(),
-           low[i], high[i]);
+      fail(ErrorCode::invalid_argument, "axis {} of size {} is cropped by more than that: {} and {}", i,
+           x.shape[i].text(), low[i], high[i]);
     if (!constant && x.shape[i].is(0) && !size.is(0))
       fail(ErrorCode::invalid_argument, "axis {} is empty: nothing to pad it from", i);
     out.shape.push_back(size);
@@ -62,7 +62,8 @@ void evaluate_pad(std::span<const Tensor> operands, const Attributes& attributes
       inside &= source >= 0;
       offset += source * strides[d];
     }
-    const void* from = inside ? static_cast<const char*>(operands[0].data()) + offset * static_cast<int64_t>(bytes) : operands[1].data();
+    const void* from = inside ? static_cast<const char*>(operands[0].data()) + offset * static_cast<int64_t>(bytes)
+                              : operands[1].data();
     std::memcpy(out, from, bytes);
     out += bytes;
   });
@@ -78,7 +79,7 @@ OpInfo pad_record() {
           .traits = kMovement,
           .infer = infer_pad,
           .eval = evaluate_pad,
-          .gradient = "pad(dy, 0, low=negated(low), high=negated(high)); _",
+          .gradient = "if(mode, \"constant\", pad(dy, 0, low=neg(low), high=neg(high)), none); _",
           .examples = {"pad(f32[2][1, 2], f32[][0], low=[1], high=[2]) == f32[5][0, 1, 2, 0, 0]",
                        "pad(f32[3][1, 2, 3], f32[][0], low=[2], high=[-1], mode=\"reflect\") == f32[4][3, 2, 1, 2]"}};
 }

@@ -12,7 +12,8 @@ std::vector<TensorType> infer_pool(const TensorType& x, const Attributes& attrib
   bool last = channels_last(attributes);
   Window window = window_of(attributes, spatial);
   Shape out = spatial_shape(x, last);
-  for (size_t i = 0; i < spatial; ++i) out[i] = window_count(out[i], kernel[i], window, i, attributes.boolean("ceil_mode"));
+  for (size_t i = 0; i < spatial; ++i)
+    out[i] = window_count(out[i], kernel[i], window, i, attributes.boolean("ceil_mode"));
   return {{x.dtype, arranged(x.shape[0], x.shape[channel_axis(x, last)], out, last)}};
 }
 
@@ -42,8 +43,8 @@ struct Average {
   T result(int64_t count) const { return element::convert<T>(sum / static_cast<double>(count)); }
 };
 
-/// Visits every window: elements inside x are taken; the result sees how many elements the window has, with padding or not.
-/// What ceil_mode adds beyond the high padding is never counted.
+/// Visits every window: elements inside x are taken; the result sees how many elements the window has, with padding or
+/// not. What ceil_mode adds beyond the high padding is never counted.
 template <typename T, template <typename> typename Held>
 void pool(const Tensor& x, const Attributes& attributes, bool count_padding, Tensor& y) {
   bool last = channels_last(attributes);
@@ -89,9 +90,11 @@ void evaluate_avg_pool(std::span<const Tensor> operands, const Attributes& attri
   });
 }
 
-Work work_pool(std::span<const TensorType> operands, const Attributes& attributes, std::span<const TensorType> outputs) {
+Work work_pool(std::span<const TensorType> operands, const Attributes& attributes,
+               std::span<const TensorType> outputs) {
   Work work = bytes_moved(operands, outputs);
-  work.flops = static_cast<double>(outputs[0].elements()) * static_cast<double>(element_count(to_shape(attributes.ints("kernel"))));
+  work.flops = static_cast<double>(outputs[0].elements()) *
+               static_cast<double>(element_count(to_shape(attributes.ints("kernel"))));
   return work;
 }
 
@@ -110,15 +113,16 @@ OpInfo max_pool_record() {
 }
 
 OpInfo avg_pool_record() {
-  return {.op = Op::avg_pool,
-          .summary = "mean of each window, over its elements inside x or also over padding (ONNX AveragePool 19)",
-          .operands = {{"x"}},
-          .attributes = window_specs({ints("kernel")}, {boolean("ceil_mode", false), boolean("count_include_pad", false)}),
-          .infer = infer_avg_pool,
-          .eval = evaluate_avg_pool,
-          .work = work_pool,
-          .normalize = normalize_window,
-          .examples = {"avg_pool(f32[1,1,4][1, 3, 2, 4], kernel=[2], strides=[2]) == f32[1,1,2][2, 3]"}};
+  return {
+      .op = Op::avg_pool,
+      .summary = "mean of each window, over its elements inside x or also over padding (ONNX AveragePool 19)",
+      .operands = {{"x"}},
+      .attributes = window_specs({ints("kernel")}, {boolean("ceil_mode", false), boolean("count_include_pad", false)}),
+      .infer = infer_avg_pool,
+      .eval = evaluate_avg_pool,
+      .work = work_pool,
+      .normalize = normalize_window,
+      .examples = {"avg_pool(f32[1,1,4][1, 3, 2, 4], kernel=[2], strides=[2]) == f32[1,1,2][2, 3]"}};
 }
 
 }  // namespace weft::ir::ops

@@ -15,7 +15,9 @@ std::vector<OpInfo> elementwise_records();
 // Attribute specs: without a fallback the attribute is required.
 inline AttributeSpec boolean(std::string_view name, bool fallback) { return {name, AttributeKind::boolean, fallback}; }
 inline AttributeSpec integer(std::string_view name) { return {name, AttributeKind::integer, {}}; }
-inline AttributeSpec integer(std::string_view name, int64_t fallback) { return {name, AttributeKind::integer, fallback}; }
+inline AttributeSpec integer(std::string_view name, int64_t fallback) {
+  return {name, AttributeKind::integer, fallback};
+}
 inline AttributeSpec real(std::string_view name) { return {name, AttributeKind::real, {}}; }
 inline AttributeSpec real(std::string_view name, double fallback) { return {name, AttributeKind::real, fallback}; }
 inline AttributeSpec text(std::string_view name) { return {name, AttributeKind::text, {}}; }

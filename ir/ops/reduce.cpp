@@ -18,8 +18,10 @@ std::vector<TensorType> infer_reduce(std::span<const TensorType> operands, const
   std::vector<int64_t> axes = normal_axes(attributes.ints("axes"), x.rank());
   TensorType out{x.dtype, {}};
   for (size_t i = 0; i < x.rank(); ++i) {
-    if (!std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i))) out.shape.push_back(x.shape[i]);
-    else if (attributes.boolean("keepdims")) out.shape.push_back(1);
+    if (!std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i)))
+      out.shape.push_back(x.shape[i]);
+    else if (attributes.boolean("keepdims"))
+      out.shape.push_back(1);
   }
   return {out};
 }
@@ -34,26 +36,38 @@ template <typename T, Reduction kKind>
 Held<T, kKind> initial() {
   using H = Held<T, kKind>;
   using Limits = std::numeric_limits<H>;
-  if constexpr (kKind == Reduction::max) return Limits::has_infinity ? static_cast<H>(-Limits::infinity()) : Limits::lowest();
-  else if constexpr (kKind == Reduction::min) return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  else return kKind == Reduction::prod ? H{1} : H{0};
+  if constexpr (kKind == Reduction::max)
+    return Limits::has_infinity ? static_cast<H>(-Limits::infinity()) : Limits::lowest();
+  else if constexpr (kKind == Reduction::min)
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  else
+    return kKind == Reduction::prod ? H{1} : H{0};
 }
 
 template <typename T, Reduction kKind>
 Held<T, kKind> joined(Held<T, kKind> held, T value) {
-  if constexpr (kKind == Reduction::max) return element::max<Ordered<T>>(held, element::load(value));
-  else if constexpr (kKind == Reduction::min) return element::min<Ordered<T>>(held, element::load(value));
-  else if constexpr (kKind == Reduction::prod) return held * element::load_wide(value);
-  else return held + element::load_wide(value);
+  if constexpr (kKind == Reduction::max)
+    return element::max<Ordered<T>>(held, element::load(value));
+  else if constexpr (kKind == Reduction::min)
+    return element::min<Ordered<T>>(held, element::load(value));
+  else if constexpr (kKind == Reduction::prod)
+    return held * element::load_wide(value);
+  else
+    return held + element::load_wide(value);
 }
 
 template <typename T, Reduction kKind>
 T finished(Held<T, kKind> held, int64_t count) {
-  if constexpr (kKind != Reduction::mean) return element::convert<T>(held);
-  else if constexpr (std::is_same_v<Held<T, kKind>, double>) return element::convert<T>(held / static_cast<double>(count));
-  else if (count == 0) fail(ErrorCode::invalid_argument, "mean of no integers");
-  else if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<int64_t>(held) / count);
-  else return static_cast<T>(held / static_cast<uint64_t>(count));
+  if constexpr (kKind != Reduction::mean)
+    return element::convert<T>(held);
+  else if constexpr (std::is_same_v<Held<T, kKind>, double>)
+    return element::convert<T>(held / static_cast<double>(count));
+  else if (count == 0)
+    fail(ErrorCode::invalid_argument, "mean of no integers");
+  else if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(static_cast<int64_t>(held) / count);
+  else
+    return static_cast<T>(held / static_cast<uint64_t>(count));
 }
 
 template <typename T, Reduction kKind>
@@ -114,14 +128,16 @@ OpInfo reduce_max_record() {
   return record<Reduction::max>(
       Op::reduce_max, "greatest over axes; NaN propagates; of nothing -inf or the lowest integer (ONNX ReduceMax 20)",
       "spread(dy, shape(x), axes) * cast(equal(x, spread(y, shape(x), axes)), to=dtype(x)) / "
-      "spread(reduce_sum(cast(equal(x, spread(y, shape(x), axes)), to=dtype(x)), axes=axes, keepdims=keepdims), shape(x), axes)",
+      "spread(reduce_sum(cast(equal(x, spread(y, shape(x), axes)), to=dtype(x)), axes=axes, keepdims=keepdims), "
+      "shape(x), axes)",
       "reduce_max(f32[2,2][1, 2, 3, 4], axes=[0]) == f32[1,2][3, 4]");
 }
 OpInfo reduce_min_record() {
   return record<Reduction::min>(
       Op::reduce_min, "least over axes; NaN propagates; of nothing inf or the highest integer (ONNX ReduceMin 20)",
       "spread(dy, shape(x), axes) * cast(equal(x, spread(y, shape(x), axes)), to=dtype(x)) / "
-      "spread(reduce_sum(cast(equal(x, spread(y, shape(x), axes)), to=dtype(x)), axes=axes, keepdims=keepdims), shape(x), axes)",
+      "spread(reduce_sum(cast(equal(x, spread(y, shape(x), axes)), to=dtype(x)), axes=axes, keepdims=keepdims), "
+      "shape(x), axes)",
       "reduce_min(f32[2,2][1, 2, 3, 4], axes=[0]) == f32[1,2][1, 2]");
 }
 OpInfo reduce_prod_record() {

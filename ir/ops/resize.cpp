@@ -15,9 +15,12 @@ std::vector<TensorType> infer_resize(std::span<const TensorType> operands, const
   check_length(to.size(), x.rank(), "shape");
   check_length(scales.size(), x.rank(), "scales");
   for (size_t i = 0; i < to.size(); ++i) {
-    if (!(scales[i] > 0) || std::isinf(scales[i])) fail(ErrorCode::invalid_argument, "scale {} of axis {}, expected a positive number", scales[i], i);
-    if (to[i].is_constant() && to[i].value() < 0) fail(ErrorCode::invalid_argument, "negative size {} of axis {}", to[i].text(), i);
-    if (x.shape[i].is(0) && !to[i].is(0)) fail(ErrorCode::type_mismatch, "axis {} is empty and cannot become {}", i, to[i].text());
+    if (!(scales[i] > 0) || std::isinf(scales[i]))
+      fail(ErrorCode::invalid_argument, "scale {} of axis {}, expected a positive number", scales[i], i);
+    if (to[i].is_constant() && to[i].value() < 0)
+      fail(ErrorCode::invalid_argument, "negative size {} of axis {}", to[i].text(), i);
+    if (x.shape[i].is(0) && !to[i].is(0))
+      fail(ErrorCode::type_mismatch, "axis {} is empty and cannot become {}", i, to[i].text());
   }
   return {{x.dtype, to}};
 }
@@ -75,7 +78,8 @@ Taps taps_at(const Attributes& attributes, int64_t i, int64_t in, int64_t out, d
 }
 
 /// Resizes one axis; indices outside are held at the edges.
-std::vector<double> resize_axis(const std::vector<double>& x, const AxisView& view, int64_t out, double scale, const Attributes& attributes) {
+std::vector<double> resize_axis(const std::vector<double>& x, const AxisView& view, int64_t out, double scale,
+                                const Attributes& attributes) {
   std::vector<double> y(static_cast<size_t>(view.outer * out * view.inner), 0);
   for (int64_t i = 0; i < out; ++i) {
     Taps taps = taps_at(attributes, i, view.size, out, scale);
@@ -130,7 +134,8 @@ void evaluate_resize(std::span<const Tensor> operands, const Attributes& attribu
   });
 }
 
-Work work_resize(std::span<const TensorType> operands, const Attributes& attributes, std::span<const TensorType> outputs) {
+Work work_resize(std::span<const TensorType> operands, const Attributes& attributes,
+                 std::span<const TensorType> outputs) {
   Work work = bytes_moved(operands, outputs);
   double taps = attributes.text("mode") == "nearest" ? 0 : attributes.text("mode") == "linear" ? 2 : 4, each = 0;
   for (double scale : attributes.reals("scales")) each += scale == 1 ? 0 : 2 * taps;
@@ -146,9 +151,10 @@ OpInfo resize_record() {
           .operands = {{"x"}},
           .attributes = {shape("shape"), reals("scales"), text("mode", "nearest", {"nearest", "linear", "cubic"}),
                          text("coordinate", "half_pixel",
-                              {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric",
-                               "tf_half_pixel_for_nn"}),
-                         text("nearest", "round_prefer_floor", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}),
+                              {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                               "half_pixel_symmetric", "tf_half_pixel_for_nn"}),
+                         text("nearest", "round_prefer_floor",
+                              {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}),
                          real("cubic_coeff_a", -0.75), boolean("exclude_outside", false)},
           .infer = infer_resize,
           .eval = evaluate_resize,

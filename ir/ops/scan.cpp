@@ -11,9 +11,12 @@ std::vector<TensorType> infer_arg(std::span<const TensorType> operands, const At
   check_numeric(x);
   int64_t axis = normal_axis(attributes.integer("axis"), x.rank());
   TensorType out{DType::i64, x.shape};
-  if (x.shape[static_cast<size_t>(axis)].is(0)) fail(ErrorCode::invalid_argument, "axis {} is empty: it has no extreme", axis);
-  if (attributes.boolean("keepdims")) out.shape[static_cast<size_t>(axis)] = 1;
-  else out.shape.erase(out.shape.begin() + axis);
+  if (x.shape[static_cast<size_t>(axis)].is(0))
+    fail(ErrorCode::invalid_argument, "axis {} is empty: it has no extreme", axis);
+  if (attributes.boolean("keepdims"))
+    out.shape[static_cast<size_t>(axis)] = 1;
+  else
+    out.shape.erase(out.shape.begin() + axis);
   return {out};
 }
 
@@ -38,7 +41,8 @@ void evaluate_arg(std::span<const Tensor> operands, const Attributes& attributes
         const T* lane = x + o * view.size * view.inner + i;
         int64_t best = 0;
         for (int64_t j = 1; j < view.size; ++j)
-          if (beats(element::load(lane[j * view.inner]), element::load(lane[best * view.inner]), kGreatest, last)) best = j;
+          if (beats(element::load(lane[j * view.inner]), element::load(lane[best * view.inner]), kGreatest, last))
+            best = j;
         *out++ = best;
       }
   });
@@ -86,7 +90,8 @@ void evaluate_cumsum(std::span<const Tensor> operands, const Attributes& attribu
 }  // namespace
 
 OpInfo argmax_record() {
-  return arg_record<true>(Op::argmax, "index of the greatest along an axis, NaN above all (ONNX ArgMax 13, numpy.argmax)",
+  return arg_record<true>(Op::argmax,
+                          "index of the greatest along an axis, NaN above all (ONNX ArgMax 13, numpy.argmax)",
                           "argmax(f32[2,2][1, 2, 4, 3], axis=1, keepdims=false) == i64[2][1, 0]");
 }
 
@@ -104,7 +109,7 @@ OpInfo cumsum_record() {
           .eval = evaluate_cumsum,
           .work = work_per_input<1>,
           .normalize = normalize_axis,
-          .gradient = "cumsum(dy, axis=axis, exclusive=exclusive, reverse=negated(reverse))",
+          .gradient = "cumsum(dy, axis=axis, exclusive=exclusive, reverse=logical_not(reverse))",
           .examples = {"cumsum(f32[3][1, 2, 3], axis=0) == f32[3][1, 3, 6]",
                        "cumsum(f32[3][1, 2, 3], axis=0, exclusive=true, reverse=true) == f32[3][5, 3, 0]"}};
 }

@@ -15,7 +15,8 @@ void check_bounds(const Dim& start, const Dim& size, int64_t step, const Dim& di
   Dim last = start + (size - 1) * Dim(step);
   for (const Dim& index : {start, last})
     if (index.value() < 0 || index.value() >= dim.value())
-      fail(ErrorCode::out_of_range, "slice along axis {} reaches index {} outside [0, {})", axis, index.text(), dim.text());
+      fail(ErrorCode::out_of_range, "slice along axis {} reaches index {} outside [0, {})", axis, index.text(),
+           dim.text());
 }
 
 std::vector<TensorType> infer_slice(std::span<const TensorType> operands, const Attributes& attributes) {
@@ -47,16 +48,17 @@ void evaluate_slice(std::span<const Tensor> operands, const Attributes& attribut
 }  // namespace
 
 OpInfo slice_record() {
-  return {.op = Op::slice,
-          .summary = "x[start:end:step] of every axis; bounds are already clamped, an end of -1 is before 0 (ONNX Slice)",
-          .operands = {{"x"}},
-          .attributes = {shape("starts"), shape("ends"), ints("steps")},
-          .traits = kMovement,
-          .infer = infer_slice,
-          .eval = evaluate_slice,
-          .gradient = "slice_gradient(dy, shape(x), starts, ends, steps)",
-          .examples = {"slice(f32[5][0, 1, 2, 3, 4], starts=[1], ends=[4], steps=[2]) == f32[2][1, 3]",
-                       "slice(f32[3][0, 1, 2], starts=[2], ends=[-1], steps=[-1]) == f32[3][2, 1, 0]"}};
+  return {
+      .op = Op::slice,
+      .summary = "x[start:end:step] of every axis; bounds are already clamped, an end of -1 is before 0 (ONNX Slice)",
+      .operands = {{"x"}},
+      .attributes = {shape("starts"), shape("ends"), ints("steps")},
+      .traits = kMovement,
+      .infer = infer_slice,
+      .eval = evaluate_slice,
+      .gradient = "slice_gradient(dy, shape(x), starts, ends, steps)",
+      .examples = {"slice(f32[5][0, 1, 2, 3, 4], starts=[1], ends=[4], steps=[2]) == f32[2][1, 3]",
+                   "slice(f32[3][0, 1, 2], starts=[2], ends=[-1], steps=[-1]) == f32[3][2, 1, 0]"}};
 }
 
 }  // namespace weft::ir::ops

@@ -29,7 +29,8 @@ void evaluate_softmax(std::span<const Tensor> operands, const Attributes& attrib
       int64_t start = i / view.inner * view.size * view.inner + i % view.inner;
       const T* x = static_cast<const T*>(operands[0].data()) + start;
       T* y = static_cast<T*>(outputs[0].mutable_data()) + start;
-      for (int64_t j = 0; j < view.size; ++j) lane[static_cast<size_t>(j)] = static_cast<double>(element::load(x[j * view.inner]));
+      for (int64_t j = 0; j < view.size; ++j)
+        lane[static_cast<size_t>(j)] = static_cast<double>(element::load(x[j * view.inner]));
       softmax_lane<kLog>(lane);
       for (int64_t j = 0; j < view.size; ++j) y[j * view.inner] = element::convert<T>(lane[static_cast<size_t>(j)]);
     }

@@ -11,7 +11,8 @@ std::vector<int64_t> entries(const Attributes& attributes, std::string_view name
   check_length(given.size(), count, name);
   for (int64_t value : given)
     if (value < lowest || value > kLargest)
-      fail(ErrorCode::invalid_argument, "attribute '{}' has the entry {}, expected {} to {}", name, value, lowest, kLargest);
+      fail(ErrorCode::invalid_argument, "attribute '{}' has the entry {}, expected {} to {}", name, value, lowest,
+           kLargest);
   return given;
 }
 
@@ -20,7 +21,9 @@ std::vector<int64_t> entries(const Attributes& attributes, std::string_view name
 Window window_of(const Attributes& attributes, size_t spatial) {
   std::vector<int64_t> pads = entries(attributes, "pads", 2 * spatial, 0);
   auto middle = pads.begin() + static_cast<std::ptrdiff_t>(spatial);
-  return {entries(attributes, "strides", spatial, 1), entries(attributes, "dilations", spatial, 1), {pads.begin(), middle},
+  return {entries(attributes, "strides", spatial, 1),
+          entries(attributes, "dilations", spatial, 1),
+          {pads.begin(), middle},
           {middle, pads.end()}};
 }
 
@@ -32,7 +35,8 @@ void normalize_window(Attributes& attributes, std::span<const TensorType> operan
 }
 
 size_t spatial_axes(const TensorType& x) {
-  if (x.rank() < 3) fail(ErrorCode::type_mismatch, "x is {}, expected a batch, channels and at least one spatial axis", to_string(x));
+  if (x.rank() < 3)
+    fail(ErrorCode::type_mismatch, "x is {}, expected a batch, channels and at least one spatial axis", to_string(x));
   return x.rank() - 2;
 }
 
@@ -57,8 +61,8 @@ Dim window_count(const Dim& in, const Dim& kernel, const Window& window, size_t 
   if (kernel.is_constant() && kernel.value() < 1)
     fail(ErrorCode::type_mismatch, "kernel of size {} along spatial axis {}", kernel.text(), axis);
   if (room.is_constant() && room.value() < 0)
-    fail(ErrorCode::type_mismatch, "window of {} elements is larger than spatial axis {}: {} with pads {} and {}", reach.text(),
-         axis, in.text(), low.text(), high.text());
+    fail(ErrorCode::type_mismatch, "window of {} elements is larger than spatial axis {}: {} with pads {} and {}",
+         reach.text(), axis, in.text(), low.text(), high.text());
   if (!ceil_mode) return floor_div(room, stride) + 1;
   return min(ceil_div(room, stride), floor_div(in + low - 1, stride)) + 1;
 }

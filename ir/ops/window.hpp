@@ -1,6 +1,6 @@
 #pragma once
-// Sliding windows: what convolutions and pools have in common. Spatial axes only; kernels, strides and so on have one entry
-// an axis, pads the lows and then the highs (ONNX).
+// Sliding windows: what convolutions and pools have in common. Spatial axes only; kernels, strides and so on have one
+// entry an axis, pads the lows and then the highs (ONNX).
 #include "ir/ops/indexing.hpp"
 #include "ir/ops/record.hpp"
 
@@ -26,8 +26,8 @@ inline size_t first_spatial_axis(bool last) { return last ? 1 : 2; }
 Shape arranged(const Dim& n, const Dim& c, const Shape& spatial, bool last);
 /// The spatial dimensions of x.
 Shape spatial_shape(const TensorType& x, bool last);
-/// Windows along an axis: floor((in + low + high - (dilation * (kernel - 1) + 1)) / stride) + 1; with ceil_mode rounded up,
-/// save windows that start in the high padding (ONNX, PyTorch).
+/// Windows along an axis: floor((in + low + high - (dilation * (kernel - 1) + 1)) / stride) + 1; with ceil_mode rounded
+/// up, save windows that start in the high padding (ONNX, PyTorch).
 Dim window_count(const Dim& in, const Dim& kernel, const Window& window, size_t axis, bool ceil_mode);
 
 /// Strides in elements of a tensor of either layout.

@@ -123,16 +123,16 @@ std::vector<uint16_t> half_bits(const Tensor& t) {
 
 TEST_CASE("casts to the 16-bit floats round once, to nearest even", "[ops]") {
   std::vector<float> to_bf16;
-  for (uint32_t bits : {0x3f808000u, 0x3f818000u, 0x3f808001u, 0x7f7fffffu, 0x7f7f7fffu, 0x7f7f8000u, 0x00400000u, 0x007fffffu,
-                        0x00018000u, 0x00008000u, 0x80000001u})
+  for (uint32_t bits : {0x3f808000u, 0x3f818000u, 0x3f808001u, 0x7f7fffffu, 0x7f7f7fffu, 0x7f7f8000u, 0x00400000u,
+                        0x007fffffu, 0x00018000u, 0x00008000u, 0x80000001u})
     to_bf16.push_back(from_bits(bits));
   CHECK(half_bits(as<bfloat16>(f32(to_bf16))) ==
         std::vector<uint16_t>{0x3f80, 0x3f82, 0x3f81, 0x7f80, 0x7f7f, 0x7f80, 0x0040, 0x0080, 0x0002, 0x0000, 0x8000});
   Tensor nan = as<bfloat16>(f32({from_bits(0x7f800001), from_bits(0xff800001)}));
   CHECK(std::isnan(nan.at_double(0)));
   CHECK(std::isnan(nan.at_double(1)));
-  CHECK(half_bits(as<float16>(f32({65504, 65519.99f, 65520, 0x1p-24f, 0x1p-25f, 0x1.000002p-25f, 0x3p-25f, 0.1f, 2049, 2051,
-                                   1 + 0x1p-11f, 1 + 0x3p-11f}))) ==
+  CHECK(half_bits(as<float16>(f32({65504, 65519.99f, 65520, 0x1p-24f, 0x1p-25f, 0x1.000002p-25f, 0x3p-25f, 0.1f, 2049,
+                                   2051, 1 + 0x1p-11f, 1 + 0x3p-11f}))) ==
         std::vector<uint16_t>{0x7bff, 0x7bff, 0x7c00, 1, 0, 1, 2, 0x2e66, 0x6800, 0x6802, 0x3c00, 0x3c02});
   // Just above a tie in f16, but a tie once rounded to float.
   CHECK(half_bits(as<float16>(tensor<double>({2}, {1 + 0x1p-11 + 0x1p-40, -(1 + 0x1p-11 + 0x1p-40)}))) ==
@@ -195,7 +195,8 @@ TEST_CASE("shifts beyond the width are defined", "[ops]") {
 }
 
 TEST_CASE("hard_swish, hard_sigmoid, elu and leaky_relu", "[ops]") {
-  check_near(run(Op::hard_swish, {f32({-4, -3, -1, 1, 3, 4, kNan})}), f32({-0.0f, -0.0f, -1.0f / 3, 2.0f / 3, 3, 4, kNan}), 1e-6, 0);
+  check_near(run(Op::hard_swish, {f32({-4, -3, -1, 1, 3, 4, kNan})}),
+             f32({-0.0f, -0.0f, -1.0f / 3, 2.0f / 3, 3, 4, kNan}), 1e-6, 0);
   check_near(run(Op::hard_sigmoid, {f32({-4, 1, 4, kNan})}), f32({0, 0.7f, 1, kNan}), 1e-6, 0);
   check_near(run(Op::elu, {f32({-1, 2, kNan})}, {{"alpha", 2.0}}), f32({-1.2642411f, 2, kNan}), 1e-6, 0);
   CHECK_SAME(run(Op::leaky_relu, {f32({-2, 2, -0.0f, kNan})}, {{"alpha", 0.25}}), f32({-0.5f, 2, -0.0f, kNan}));

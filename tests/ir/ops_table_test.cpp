@@ -11,12 +11,14 @@
 namespace weft::ir {
 namespace {
 
-const std::vector<DType> kAllDTypes = {DType::boolean, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::i8, DType::i16,
-                                       DType::i32,     DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64};
+const std::vector<DType> kAllDTypes = {DType::boolean, DType::u8,  DType::u16, DType::u32, DType::u64,
+                                       DType::i8,      DType::i16, DType::i32, DType::i64, DType::f16,
+                                       DType::bf16,    DType::f32, DType::f64};
 
 /// Elements that code goes wrong on, in turn; `start` shifts the turn. Without zeros where they would be divisors.
 Tensor nasty(DType dtype, std::vector<int64_t> dims, size_t start, bool zeros = true) {
-  static const std::vector<double> floats = {-0.0, 0, 1, -1, 0.5, 2.5, -2.5, kInf, -kInf, kNan, 1e30, -1e-30, 3, 88.5, 0.1};
+  static const std::vector<double> floats = {-0.0,  0,    1,    -1,     0.5, 2.5,  -2.5, kInf,
+                                             -kInf, kNan, 1e30, -1e-30, 3,   88.5, 0.1};
   static const std::vector<double> integers = {0, 1, 2, 3, 7, 100, 127, 5};
   Tensor t = Tensor::allocate({dtype, to_shape(dims)});
   for (int64_t i = 0; i < t.elements(); ++i) {
@@ -90,7 +92,8 @@ std::vector<Tensor> elementwise_operands(const OpInfo& op, DType dtype, const st
   std::vector<Tensor> operands;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     bool condition = op.op == Op::where && i == 0;
-    operands.push_back(nasty(condition ? DType::boolean : dtype, dims[i % dims.size()], i * 4, is_float(dtype) || i == 0));
+    operands.push_back(
+        nasty(condition ? DType::boolean : dtype, dims[i % dims.size()], i * 4, is_float(dtype) || i == 0));
     if (op.op == Op::pow && !is_float(dtype)) operands.back() = nasty(dtype, dims[i % dims.size()], i * 4, false);
   }
   return operands;
@@ -103,7 +106,9 @@ std::vector<const OpInfo*> elementwise_ops() {
   return out;
 }
 
-Attributes some_attributes(Op op) { return complete(op, op == Op::cast ? Attributes{{"to", DType::i32}} : Attributes{}); }
+Attributes some_attributes(Op op) {
+  return complete(op, op == Op::cast ? Attributes{{"to", DType::i32}} : Attributes{});
+}
 
 TEST_CASE("every record is whole", "[ops]") {
   std::set<std::string_view> names;
@@ -140,8 +145,16 @@ TEST_CASE("examples of the table hold", "[ops]") {
 }
 
 TEST_CASE("elementwise ops write what they infer, over dtypes and odd shapes", "[ops]") {
-  const std::vector<std::vector<std::vector<int64_t>>> shapes = {
-      {{}}, {{1}}, {{0}}, {{17}}, {{2, 0, 3}}, {{3, 5}, {5}}, {{2, 1, 3}, {4, 1}}, {{}, {2, 3}}, {{1, 3}, {2, 1}, {2, 3}}, {{0, 3}, {1, 1}}};
+  const std::vector<std::vector<std::vector<int64_t>>> shapes = {{{}},
+                                                                 {{1}},
+                                                                 {{0}},
+                                                                 {{17}},
+                                                                 {{2, 0, 3}},
+                                                                 {{3, 5}, {5}},
+                                                                 {{2, 1, 3}, {4, 1}},
+                                                                 {{}, {2, 3}},
+                                                                 {{1, 3}, {2, 1}, {2, 3}},
+                                                                 {{0, 3}, {1, 1}}};
   for (const OpInfo* op : elementwise_ops()) {
     int legal_dtypes = 0;
     for (DType dtype : kAllDTypes)
@@ -176,7 +189,9 @@ TEST_CASE("an elementwise result depends on its own elements only", "[ops]") {
       Tensor whole = evaluate(op->op, operands, some_attributes(op->op))[0];
       for (int64_t i = 0; i < 41; ++i) {
         std::vector<Tensor> single;
-        Attributes at{{"starts", std::vector<int64_t>{i}}, {"ends", std::vector<int64_t>{i + 1}}, {"steps", std::vector<int64_t>{1}}};
+        Attributes at{{"starts", std::vector<int64_t>{i}},
+                      {"ends", std::vector<int64_t>{i + 1}},
+                      {"steps", std::vector<int64_t>{1}}};
         for (const Tensor& operand : operands) single.push_back(run(Op::slice, {operand}, at));
         CHECK(run(Op::slice, {whole}, at).same_bits(evaluate(op->op, single, some_attributes(op->op))[0]));
       }
@@ -190,7 +205,8 @@ TEST_CASE("broadcasting operands is the same as repeating them first", "[ops]") 
       INFO(op->name << " of " << to_string(dtype));
       if (!legal(op->op, operands, some_attributes(op->op))) continue;
       Tensor direct = evaluate(op->op, operands, some_attributes(op->op))[0];
-      for (const Tensor& operand : operands) repeated.push_back(run(Op::broadcast, {operand}, {{"shape", direct.shape()}}));
+      for (const Tensor& operand : operands)
+        repeated.push_back(run(Op::broadcast, {operand}, {{"shape", direct.shape()}}));
       CHECK(evaluate(op->op, repeated, some_attributes(op->op))[0].same_bits(direct));
     }
 }
@@ -248,7 +264,8 @@ void add_movement_cases(std::vector<Case>& out) {
   out.push_back({Op::concat, {odd({2, 3}), odd({2, 1})}, {{"axis", int64_t{-1}}}});
   out.push_back({Op::split, {odd({2, 5})}, {{"axis", int64_t{1}}, {"sizes", Ints{2, 0, 3}}}});
   for (const char* mode : {"constant", "reflect", "edge", "wrap"})
-    out.push_back({Op::pad, {odd({3, 4}), odd({})}, {{"low", Ints{4, -1}}, {"high", Ints{1, 2}}, {"mode", std::string(mode)}}});
+    out.push_back(
+        {Op::pad, {odd({3, 4}), odd({})}, {{"low", Ints{4, -1}}, {"high", Ints{1, 2}}, {"mode", std::string(mode)}}});
   out.push_back({Op::pad, {odd({0}), odd({})}, {{"low", Ints{1}}, {"high", Ints{2}}}});
   out.push_back({Op::gather, {odd({3, 4}), i64({2, 1}, {-1, 0})}, {{"axis", int64_t{1}}}});
   out.push_back({Op::gather, {odd({3, 4}), i64({0}, {})}, {}});
@@ -289,13 +306,18 @@ void add_contraction_cases(std::vector<Case>& out) {
   out.push_back({Op::matmul, {odd({2, 0}), odd({0, 3})}, {}});
   for (const char* layout : {"ncx", "nxc"}) {
     bool last = layout[1] == 'x';
-    Attributes attributes{{"groups", int64_t{2}}, {"strides", Ints{2, 1}}, {"pads", Ints{1, 0, 2, 1}}, {"layout", std::string(layout)}};
+    Attributes attributes{
+        {"groups", int64_t{2}}, {"strides", Ints{2, 1}}, {"pads", Ints{1, 0, 2, 1}}, {"layout", std::string(layout)}};
     Tensor x = last ? odd({2, 5, 6, 4}) : odd({2, 4, 5, 6});
     out.push_back({Op::conv, {x, odd({6, 2, 3, 2})}, attributes});
     out.push_back({Op::conv_transpose, {x, odd({4, 3, 3, 2})}, attributes});
     attributes.set("output_padding", Ints{1, 0}).set("dilations", Ints{1, 2});
     out.push_back({Op::conv_transpose, {x, odd({4, 3, 3, 2})}, attributes});
-    Attributes pool{{"kernel", Ints{3, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 1, 1}}, {"ceil_mode", last}, {"layout", std::string(layout)}};
+    Attributes pool{{"kernel", Ints{3, 2}},
+                    {"strides", Ints{2, 2}},
+                    {"pads", Ints{1, 0, 1, 1}},
+                    {"ceil_mode", last},
+                    {"layout", std::string(layout)}};
     out.push_back({Op::max_pool, {x}, pool});
     out.push_back({Op::avg_pool, {x}, pool.set("count_include_pad", true)});
   }
@@ -306,8 +328,13 @@ void add_contraction_cases(std::vector<Case>& out) {
   out.push_back({Op::attention, {odd({2, 3, 4}), odd({1, 5, 4}), odd({5, 2}), odd({3, 5})}, {{"scale", 0.5}}});
   out.push_back({Op::attention, {odd({2, 4}), odd({0, 4}), odd({0, 2})}, {{"scale", 0.5}}});
   for (const char* mode : {"nearest", "linear", "cubic"}) {
-    out.push_back({Op::resize, {odd({1, 2, 3, 4})}, {{"shape", Ints{1, 2, 5, 3}}, {"scales", std::vector<double>{1, 1, 1.7, 0.75}}, {"mode", std::string(mode)}}});
-    out.push_back({Op::resize, {odd({0, 3})}, {{"shape", Ints{0, 6}}, {"scales", std::vector<double>{1, 2}}, {"mode", std::string(mode)}}});
+    out.push_back(
+        {Op::resize,
+         {odd({1, 2, 3, 4})},
+         {{"shape", Ints{1, 2, 5, 3}}, {"scales", std::vector<double>{1, 1, 1.7, 0.75}}, {"mode", std::string(mode)}}});
+    out.push_back({Op::resize,
+                   {odd({0, 3})},
+                   {{"shape", Ints{0, 6}}, {"scales", std::vector<double>{1, 2}}, {"mode", std::string(mode)}}});
   }
 }
 
@@ -320,14 +347,18 @@ std::vector<Case> structured_cases() {
   Value x = body.input("x", {DType::f32, {3}}), y = body.input("y", {DType::f32, {3}});
   body.output("sum", body.value(Op::add, {x, y}));
   body.output("less", body.value(Op::less, {x, y}));
-  out.push_back({Op::kernel, {odd({3}), odd({3})}, {{"backend", std::string("reference")}, {"kernel", std::string("loop")}, {"program", make_program(body)}}});
+  out.push_back(
+      {Op::kernel,
+       {odd({3}), odd({3})},
+       {{"backend", std::string("reference")}, {"kernel", std::string("loop")}, {"program", make_program(body)}}});
   return out;
 }
 
 std::vector<Tensor> in_dtype(const Case& c, DType dtype) {
   std::vector<Tensor> operands;
   for (const Tensor& operand : c.operands)
-    operands.push_back(operand.dtype() == DType::f32 ? nasty(dtype, to_ints(operand.shape()), operands.size()) : operand);
+    operands.push_back(operand.dtype() == DType::f32 ? nasty(dtype, to_ints(operand.shape()), operands.size())
+                                                     : operand);
   return operands;
 }
 
@@ -349,8 +380,10 @@ TEST_CASE("structured ops write what they infer, over dtypes and odd shapes", "[
       Attributes attributes = complete(c.op, c.attributes, types_of(operands));
       if (!legal(c.op, operands, attributes)) continue;
       dtypes.insert(dtype);
-      if (c.op != Op::kernel) check_writes(c.op, operands, attributes);
-      else CHECK(types_of(evaluate(c.op, operands, attributes)) == infer(c.op, types_of(operands), attributes));
+      if (c.op != Op::kernel)
+        check_writes(c.op, operands, attributes);
+      else
+        CHECK(types_of(evaluate(c.op, operands, attributes)) == infer(c.op, types_of(operands), attributes));
       Work w = work(c.op, types_of(operands), attributes, infer(c.op, types_of(operands), attributes));
       CHECK((w.flops >= 0 && w.bytes_read >= 0 && w.bytes_written >= 0));
     }
@@ -374,7 +407,8 @@ TEST_CASE("attributes have one complete form", "[ops]") {
     Attributes once = complete(c.op, c.attributes, types);
     CHECK(complete(c.op, once, types) == once);
     CHECK(infer(c.op, types, once) == infer(c.op, types, complete(c.op, c.attributes)));
-    std::vector<Tensor> a = evaluate(c.op, c.operands, once), b = evaluate(c.op, c.operands, complete(c.op, c.attributes));
+    std::vector<Tensor> a = evaluate(c.op, c.operands, once),
+                        b = evaluate(c.op, c.operands, complete(c.op, c.attributes));
     for (size_t i = 0; i < a.size(); ++i) CHECK_SAME(a[i], b[i]);
   }
 }
@@ -405,7 +439,8 @@ TEST_CASE("movement ops only move elements", "[ops]") {
 TEST_CASE("channels-last convolutions and pools are the channels-first ones transposed", "[ops]") {
   for (const Case& c : structured_cases()) {
     if (!info(c.op).attributes.empty() && info(c.op).attributes.back().name != "layout") continue;
-    if (c.operands[0].type().rank() != 4 || !c.attributes.find("layout") || c.attributes.text("layout") != "nxc") continue;
+    if (c.operands[0].type().rank() != 4 || !c.attributes.find("layout") || c.attributes.text("layout") != "nxc")
+      continue;
     INFO(to_string(c.op));
     std::vector<Tensor> first = c.operands;
     first[0] = run(Op::transpose, {first[0]}, {{"perm", Ints{0, 3, 1, 2}}});

@@ -1,11 +1,12 @@
 #pragma once
-// Short spellings for tests of the op table: tensors from literals, an op run on them, comparison by bits with NaN equal to NaN.
+// Short spellings for tests of the op table: tensors from literals, an op run on them, comparison by bits with NaN
+// equal to NaN.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "ir/op.hpp"
 #include "ir/support/error.hpp"
@@ -21,9 +22,15 @@ Tensor tensor(std::vector<int64_t> dims, std::vector<T> values) {
   return Tensor::from<T>(std::move(dims), values);
 }
 inline Tensor f32(std::vector<float> values) { return tensor<float>({static_cast<int64_t>(values.size())}, values); }
-inline Tensor i32(std::vector<int32_t> values) { return tensor<int32_t>({static_cast<int64_t>(values.size())}, values); }
-inline Tensor f32(std::vector<int64_t> dims, std::vector<float> values) { return tensor<float>(std::move(dims), values); }
-inline Tensor i64(std::vector<int64_t> dims, std::vector<int64_t> values) { return tensor<int64_t>(std::move(dims), values); }
+inline Tensor i32(std::vector<int32_t> values) {
+  return tensor<int32_t>({static_cast<int64_t>(values.size())}, values);
+}
+inline Tensor f32(std::vector<int64_t> dims, std::vector<float> values) {
+  return tensor<float>(std::move(dims), values);
+}
+inline Tensor i64(std::vector<int64_t> dims, std::vector<int64_t> values) {
+  return tensor<int64_t>(std::move(dims), values);
+}
 /// first, first + step, ... as many as the shape holds.
 inline Tensor counted(std::vector<int64_t> dims, float first = 0, float step = 1) {
   Tensor t = Tensor::allocate({DType::f32, to_shape(dims)});
@@ -66,11 +73,11 @@ inline bool same(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-#define CHECK_SAME(found, expected)                            \
-  do {                                                         \
+#define CHECK_SAME(found, expected)                              \
+  do {                                                           \
     ::weft::ir::Tensor found_ = (found), expected_ = (expected); \
-    INFO(show(found_) << "\nexpected\n" << show(expected_));   \
-    CHECK(same(found_, expected_));                            \
+    INFO(show(found_) << "\nexpected\n" << show(expected_));     \
+    CHECK(same(found_, expected_));                              \
   } while (false)
 
 inline void check_near(const Tensor& found, const Tensor& expected, double relative, double absolute) {
