@@ -21,7 +21,7 @@ enum class Role : uint8_t {
   none,         ///< leaves, projections, kernels
   elementwise,
   view,         ///< reshape: no kernel of its own
-  movement,     ///< transpose: a strided view of the operand or the result
+  movement,     ///< transpose, slice, pad ...: a strided view of the operand or the result
   reduction,    ///< takes elementwise ops before and after it
   contraction,  ///< conv, matmul, attention: takes views before it, elementwise ops and views after it
   other         ///< takes elementwise ops after it
@@ -33,7 +33,11 @@ Role role_of(ir::Op op) {
   if (info.has(ir::kElementwise)) return Role::elementwise;
   switch (op) {
     case ir::Op::reshape: return Role::view;
-    case ir::Op::transpose: return Role::movement;
+    case ir::Op::transpose:
+    case ir::Op::slice:
+    case ir::Op::pad:
+    case ir::Op::concat:
+    case ir::Op::broadcast: return Role::movement;
     case ir::Op::softmax:
     case ir::Op::log_softmax:
     case ir::Op::layer_norm:
@@ -52,9 +56,10 @@ Role role_of(ir::Op op) {
 struct Candidate {
   std::vector<NodeId> members;
   std::vector<ClassId> classes;  ///< of the members
-  Role anchor = Role::elementwise;  ///< the one member that is neither elementwise nor view, or elementwise/view/movement
-  bool views = false;            ///< holds a view or movement
-  bool kernel = false;           ///< some target took it
+  Role anchor = Role::elementwise;  ///< the one member that is neither elementwise nor moves data; else elementwise
+  bool views = false;     ///< holds a view or movement
+  bool computes = false;  ///< holds an elementwise op or an anchor
+  bool kernel = false;    ///< some target took it
 
   bool has(ClassId id) const { return std::find(classes.begin(), classes.end(), id) != classes.end(); }
 };
@@ -111,7 +116,8 @@ class Fuser {
   void grow(ClassId id, NodeId node) {
     const Role r = role(node);
     if (r == Role::none) return;
-    Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, r == Role::view || r == Role::movement, false};
+    const bool moves = r == Role::view || r == Role::movement;
+    Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, moves, !moves, false};
     offer(id, base);
     if (facts_[id].types.size() != 1) return;
     std::optional<Candidate> all;
@@ -137,14 +143,13 @@ class Fuser {
 
   /// Whether an op may take the producer of one of its operands into its kernel.
   bool may_join(Role op, ClassId result, ClassId operand, const Candidate& inner) const {
+    const bool loop = inner.anchor == Role::elementwise;
     switch (op) {
-      case Role::elementwise:
-        return inner.anchor == Role::elementwise ? !inner.views
-                                                 : facts_[result].type().shape == facts_[operand].type().shape;
-      case Role::reduction: return inner.anchor == Role::elementwise && !inner.views;
-      case Role::contraction: return inner.anchor == Role::elementwise && inner.views;
+      case Role::elementwise: return loop || facts_[result].type().shape == facts_[operand].type().shape;
+      case Role::reduction: return loop;
+      case Role::contraction: return loop && !inner.computes;
       case Role::view:
-      case Role::movement: return inner.anchor == Role::contraction || inner.views;
+      case Role::movement: return loop || inner.anchor == Role::contraction;
       case Role::other:
       case Role::none: return false;
     }
@@ -156,6 +161,7 @@ class Fuser {
     Candidate joined = first;
     joined.kernel = false;
     joined.views = first.views || second.views;
+    joined.computes = first.computes || second.computes;
     for (size_t i = 0; i < second.members.size(); ++i) {
       auto at = std::find(joined.classes.begin(), joined.classes.end(), second.classes[i]);
       if (at != joined.classes.end()) {
