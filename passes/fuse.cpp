@@ -75,6 +75,7 @@ class Fuser {
 
   FusionResult run() {
     order_classes();
+    find_computed();
     for (size_t round = 0; round < limits_.rounds; ++round) {
       changed_ = false;
       for (ClassId id : order_)
@@ -113,11 +114,25 @@ class Fuser {
     std::stable_sort(order_.begin(), order_.end(), [&](ClassId a, ClassId b) { return depth[a.value] < depth[b.value]; });
   }
 
+  /// Which classes have a member that computes (and not only members that move another class's value).
+  void find_computed() {
+    computed_.resize(frozen_.id_bound(), false);
+    for (ClassId id : order_)
+      for (NodeId node : frozen_.nodes(id)) {
+        Role r = role(node);
+        if (r != Role::none && r != Role::view && r != Role::movement) computed_[id.value] = true;
+      }
+  }
+
   void grow(ClassId id, NodeId node) {
     const Role r = role(node);
     if (r == Role::none) return;
     const bool moves = r == Role::view || r == Role::movement;
     Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, moves, !moves, false};
+    if (moves && computed_[id.value]) {  // what moves data here is one more kernel, but groups start from what computes
+      if (known_.insert(base.members).second) ask(id, base);
+      return;
+    }
     offer(id, base);
     if (facts_[id].types.size() != 1) return;
     std::optional<Candidate> all;
@@ -235,7 +250,9 @@ class Fuser {
     key += request.program->text();
     auto [it, fresh] = estimates_.try_emplace(std::move(key));
     if (!fresh) return it->second;
+    const bool single = request.program->graph().live_nodes().size() == request.operands.size() + 1;
     for (const ir::Target* target : targets_) {
+      if (!single && target == targets_.back() && targets_.size() > 1) continue;  // it takes anything: only for single ops
       auto answer = target->estimate(request);
       if (auto* ok = std::get_if<ir::KernelEstimate>(&answer))
         it->second.push_back({true, std::string(target->name()), ok->kernel, ok->nanoseconds});
@@ -258,7 +275,7 @@ class Fuser {
       NodeId node = candidate.members[m];
       for (ClassId raw : frozen_.children(node)) {
         ClassId child = frozen_.find(raw);
-        if (candidate.has(child) || values.count(child) || (immediates && immediate(child))) continue;
+        if (candidate.has(child) || values.count(child) || (immediates && immediate(child, static_cast<ir::Op>(frozen_.op(node))))) continue;
         values[child] = program.input(fmt::format("a{}", inputs.size()), facts_[child].type());
         inputs.push_back(child);
       }
@@ -304,12 +321,13 @@ class Fuser {
     return order;
   }
 
-  bool immediate(ClassId id) const { return facts_[id].constant.defined() || facts_[id].splat.defined(); }
-  ir::Tensor immediate_value(ClassId id, ir::Op user) const {
+  /// Whether an operand is written into the program: structure as it is, a number throughout as a scalar where it may broadcast.
+  bool immediate(ClassId id, ir::Op user) const {
+    return facts_[id].constant.defined() || (facts_[id].splat.defined() && ir::info(user).has(ir::kElementwise));
+  }
+  const ir::Tensor& immediate_value(ClassId id, ir::Op user) const {
     const Facts& f = facts_[id];
-    if (f.splat.defined() && ir::info(user).has(ir::kElementwise)) return f.splat;
-    if (f.constant.defined()) return f.constant;
-    return ir::filled(f.type(), f.splat.at_double(0));
+    return f.splat.defined() && ir::info(user).has(ir::kElementwise) ? f.splat : f.constant;
   }
 
   egraph::EGraph& graph_;
@@ -321,6 +339,7 @@ class Fuser {
   FusionLimits limits_;
   std::vector<std::vector<Candidate>> candidates_;  // by class
   std::vector<ClassId> order_;
+  std::vector<bool> computed_;  // by class
   std::set<std::vector<NodeId>> known_;
   std::unordered_map<std::string, std::vector<Estimate>> estimates_;
   FusionResult result_;

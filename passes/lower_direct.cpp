@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -82,9 +83,11 @@ class DirectLowering {
     ir::Graph program("program");
     std::vector<ir::Value> inner;
     ir::KernelRequest request{nullptr, {}, threads_};
+    auto is_constant = [&](ir::Value v) { return graph_.node(v.node).op == ir::Op::constant; };
+    const bool embed = !std::all_of(node.operands.begin(), node.operands.end(), is_constant);  // a kernel needs an operand
     for (ir::Value v : node.operands) {
       const ir::Node& producer = graph_.node(v.node);
-      if (producer.op == ir::Op::constant) {
+      if (embed && is_constant(v)) {
         inner.push_back(program.constant(producer.tensor));
         continue;
       }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kForkNs = 1000;   // of two or more parts
 constexpr double kCopyGbps = 20;   // gather or scatter of a tile, its bytes counted once
-constexpr double kScanGbps = 30;   // the guard against NaN
+constexpr double kScanGbps = 50;   // the guard against NaN
 
 int64_t cache_bytes(int name, int64_t fallback) {
   const long found = sysconf(name);
@@ -56,7 +56,9 @@ double steps_nanoseconds(std::span<const Step> steps, const View& source, const 
   bool guarded = false;
   for (const Step& s : steps) guarded = guarded || loses_nan(s.kind);
   if (guarded) total += bytes_of(source) / kScanGbps;
-  for (const Step& s : steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& s = steps[i];
+    if (i == 0 && s.kind == StepKind::add && s.spread == Spread::channel) continue;  // the primitive's own bias
     total += elements * step_nanoseconds(s.kind);
     if (s.spread == Spread::channel || s.spread == Spread::image_channel) total += 0.1 * elements;
     if (s.spread != Spread::full) continue;
