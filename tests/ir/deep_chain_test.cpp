@@ -69,7 +69,7 @@ TEST_CASE("text nested beyond the limit is an error on a small stack, up to it i
                         {"f32[2,", "N", "]"}, {"{(a0: f32[2]) return ", "a0", "}"}, {"f32[(", "N", ")][1]"}};
   for (const Nest& n : nests) {
     INFO(n.open << n.inner << n.close);
-    for (int levels : {300, 100000}) {
+    for (int levels : {600, 100000}) {
       std::string message;
       test::on_small_stack([&] {
         try {
@@ -84,7 +84,7 @@ TEST_CASE("text nested beyond the limit is an error on a small stack, up to it i
   for (const Nest& n : {nests[0], nests[1], nests[2], nests[3], nests[5], nests[6]}) {
     bool same = false;
     test::on_small_stack([&] {
-      std::string text = print_expression(parse_expression(nested(n.open, n.inner, n.close, 90)));
+      std::string text = print_expression(parse_expression(nested(n.open, n.inner, n.close, kMaxNesting - 5)));
       same = print_expression(parse_expression(text)) == text;
     });
     CHECK(same);
