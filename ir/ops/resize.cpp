@@ -25,11 +25,18 @@ std::vector<TensorType> infer_resize(std::span<const TensorType> operands, const
   return {{x.dtype, to}};
 }
 
+/// The length of the resized axis before it was rounded down, as the ONNX reference takes it: scale * in. Where the
+/// scale came from the size, rounding of the scale must not show.
+double unrounded_length(int64_t in, int64_t out, double scale) {
+  double length = scale * static_cast<double>(in), rounded = static_cast<double>(out);
+  return std::fabs(length - rounded) < 1e-5 * rounded ? rounded : length;
+}
+
 /// Where output index i of an axis lies between the elements of the input (ONNX coordinate_transformation_mode).
 double source_position(std::string_view mode, int64_t i, int64_t in, int64_t out, double scale) {
   double at = static_cast<double>(i), size = static_cast<double>(in);
   if (mode == "asymmetric") return at / scale;
-  if (mode == "align_corners") return out == 1 ? 0 : at * (size - 1) / static_cast<double>(out - 1);
+  if (mode == "align_corners") return out == 1 ? 0 : at * (size - 1) / (unrounded_length(in, out, scale) - 1);
   if (mode == "pytorch_half_pixel" && out == 1) return 0;
   if (mode == "tf_half_pixel_for_nn") return (at + 0.5) / scale;
   double half_pixel = (at + 0.5) / scale - 0.5;

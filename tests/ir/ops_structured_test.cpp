@@ -245,6 +245,17 @@ TEST_CASE("attention masks, causally from the lower right corner", "[ops]") {
   mentions(error_of([&] { run(Op::attention, {q, k}, causal); }), "expected q, k, v");
 }
 
+TEST_CASE("resize with align_corners takes the length before rounding", "[ops]") {
+  Tensor x = f32({1, 4}, {1, 2, 3, 4});
+  Attributes attributes{
+      {"shape", Ints{1, 2}}, {"mode", std::string("linear")}, {"coordinate", std::string("align_corners")}};
+  // ONNX backend test resize_downsample_scales_linear_align_corners: 0.6 * 4 = 2.4, not 2.
+  check_near(run(Op::resize, {x}, attributes.set("scales", std::vector<double>{1, 0.6})), f32({1, 2}, {1, 3.142857f}),
+             1e-6, 0);
+  check_near(run(Op::resize, {x}, attributes.set("scales", std::vector<double>{1, 0.4999999})), f32({1, 2}, {1, 4}),
+             1e-6, 0);
+}
+
 TEST_CASE("windows are checked", "[ops]") {
   Tensor x = counted({1, 2, 3}), w = counted({1, 2, 2});
   auto conv = [&](Attributes attributes) { return error_of([&] { run(Op::conv, {x, w}, attributes); }); };
