@@ -76,6 +76,7 @@ class Fuser {
   FusionResult run() {
     order_classes();
     find_computed();
+    limits_.per_class = std::clamp<size_t>(limits_.total / std::max<size_t>(order_.size(), 1), 2, limits_.per_class);
     for (size_t round = 0; round < limits_.rounds; ++round) {
       changed_ = false;
       for (ClassId id : order_)
