@@ -50,7 +50,9 @@ double efficiency(const ConvForm& f, const ConvChoice& choice) {
 double bytes_of(const View& view) { return 4.0 * static_cast<double>(element_count(view)); }
 
 /// Epilogue: arithmetic of every step, the bytes of operands, copies of those that lie otherwise, the scan of the guard.
-double steps_nanoseconds(std::span<const Step> steps, const View& source, const View& destination, bool tiles) {
+double steps_nanoseconds(const ConvForm& form, bool tiles) {
+  const View &source = form.source, &destination = form.destination;
+  const std::span<const Step> steps = std::span(form.steps).subspan(form.bias_first ? 1 : 0);  // the bias is free
   const double elements = static_cast<double>(element_count(destination));
   double total = 0;
   bool guarded = false;
@@ -103,7 +105,7 @@ double conv_nanoseconds(const ConvForm& form, const ConvChoice& choice) {
   const double sums = conv_flops(form) / (m.gflops_f32 * efficiency(form, choice));
   const double weights = bytes_of(form.weights) / m.l3_gbps;
   const double activations = (bytes_of(form.source) + bytes_of(form.destination)) / m.l3_gbps;
-  double total = std::max({sums, weights, activations}) + steps_nanoseconds(form.steps, form.source, form.destination, choice.blocked);
+  double total = std::max({sums, weights, activations}) + steps_nanoseconds(form, choice.blocked);
   if (!is_dense(form.source) || choice.blocked) total += bytes_of(form.source) / kCopyGbps;
   if (!is_dense(form.destination) || choice.blocked) total += bytes_of(form.destination) / kCopyGbps;
   return total;

@@ -241,6 +241,14 @@ TEST_CASE("convolutions through blocked tiles") {
   }
 }
 
+TEST_CASE("a pixel shuffle behind a pointwise convolution") {
+  Case c;
+  Value y = c.reshape(c.conv(c.value({1, 10, 12, 16}), c.parameter({32, 16, 1, 1}), kNxc), {1, 10, 12, 2, 2, 8});
+  y = c.reshape(c.transpose(y, {0, 1, 3, 2, 4, 5}), {1, 20, 24, 8});
+  check(c, y, "shuffle");
+  check(c, c.op(Op::relu, {c.op(Op::add, {y, c.parameter({8})})}), "shuffle, bias, relu");
+}
+
 TEST_CASE("transposed convolutions") {
   struct Shape {
     std::vector<int64_t> x, w;
