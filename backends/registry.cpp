@@ -4,10 +4,11 @@
 
 namespace weft::backends {
 
-// Each backend's library defines instance() in a namespace of its own name; registry.inc lists them (see CMakeLists.txt).
-#define WEFT_BACKEND(name)    \
-  namespace name {            \
-  const Backend& instance();  \
+// Each backend's library defines instance() in a namespace of its own name; registry.inc lists them (see
+// CMakeLists.txt).
+#define WEFT_BACKEND(name)   \
+  namespace name {           \
+  const Backend& instance(); \
   }
 #include "registry.inc"
 #undef WEFT_BACKEND

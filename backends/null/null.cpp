@@ -1,4 +1,5 @@
-// The backend that takes every program at once and computes nothing: times the compiler and the runtime without kernels.
+// The backend that takes every program at once and computes nothing: times the compiler and the runtime without
+// kernels.
 #include "backends/backend.hpp"
 
 namespace weft::backends::null {

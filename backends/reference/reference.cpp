@@ -1,4 +1,5 @@
-// The backend that takes every program, through the reference interpreter; priced so that it only runs where nothing else can.
+// The backend that takes every program, through the reference interpreter; priced so that it only runs where nothing
+// else can.
 #include <algorithm>
 #include <cstring>
 

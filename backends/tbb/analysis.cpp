@@ -87,8 +87,10 @@ ExprId Analysis::movement(const ir::Node& node, uint32_t output) {
   const ExprId x = of(node.operands[0]);
   const Ints from = exprs[x].dims, to = ints_of(node.types[output].shape);
   switch (node.op) {
-    case Op::reshape: return exprs.reshape(x, to);
-    case Op::broadcast: return exprs.broadcast(x, to);
+    case Op::reshape:
+      return exprs.reshape(x, to);
+    case Op::broadcast:
+      return exprs.broadcast(x, to);
     case Op::transpose: {
       Ints permutation(attributes.ints("perm").begin(), attributes.ints("perm").end());
       for (size_t i = from.size(); permutation.size() < from.size();) permutation.push_back(static_cast<int64_t>(--i));
@@ -109,7 +111,8 @@ ExprId Analysis::movement(const ir::Node& node, uint32_t output) {
       for (uint32_t i = 0; i < output; ++i) start += attributes.shape("sizes")[i].value();
       return exprs.slice(x, static_cast<int>(axis), start, to[axis], 1);
     }
-    default: return kNoExpr;
+    default:
+      return kNoExpr;
   }
 }
 

@@ -1,6 +1,6 @@
-// attention(q, k, v[, mask]) by own loops: per batch and head the keys are packed once, then blocks of queries are scored,
-// normalised and applied to the values while they stay in cache. Head split and merge (transposes and reshapes of
-// [batch, positions, heads * depth] buffers inside the program) are strides here and cost nothing.
+// attention(q, k, v[, mask]) by own loops: per batch and head the keys are packed once, then blocks of queries are
+// scored, normalised and applied to the values while they stay in cache. Head split and merge (transposes and reshapes
+// of [batch, positions, heads * depth] buffers inside the program) are strides here and cost nothing.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -31,21 +31,26 @@ struct Problem {
 
 class AttentionKernel : public FamilyKernel {
  public:
-  AttentionKernel(const FamilyRequest& request, Problem problem) : FamilyKernel(request.analysis), p_(std::move(problem)) {
+  AttentionKernel(const FamilyRequest& request, Problem problem)
+      : FamilyKernel(request.analysis), p_(std::move(problem)) {
     padded_depth_ = (p_.value_depth + 15) / 16 * 16;
     panels_ = (p_.keys + kPanel - 1) / kPanel;
     blocks_ = (p_.queries + kQueries - 1) / kQueries;
     heads_ = product(p_.batch);
     single_ = p_.queries < 4 && p_.k.column == 1 && p_.v.column == 1 && p_.q.column == 1;
     pack_values_ = p_.v.column != 1 || p_.value_depth % 16 != 0 || p_.queries > kQueries;
-    const double scores = static_cast<double>(heads_) * static_cast<double>(p_.queries) * static_cast<double>(p_.keys) * (p_.causal ? 0.6 : 1.0);
+    const double scores = static_cast<double>(heads_) * static_cast<double>(p_.queries) * static_cast<double>(p_.keys) *
+                          (p_.causal ? 0.6 : 1.0);
     const double head_floats = static_cast<double>(p_.keys * (p_.depth + p_.value_depth));
     Load load;
-    load.bytes = 4 * static_cast<double>(heads_) * (head_floats + static_cast<double>(p_.queries * (p_.depth + p_.value_depth))) +
+    load.bytes = 4 * static_cast<double>(heads_) *
+                     (head_floats + static_cast<double>(p_.queries * (p_.depth + p_.value_depth))) +
                  (p_.mask.source >= 0 ? 4 * static_cast<double>(p_.queries * p_.keys) : 0);
-    load.compute_ns = scores * (2.0 * static_cast<double>(p_.depth + padded_depth_) / (machine().gflops_f32 * (single_ ? 0.3 : 0.75)) +
-                                1.6 * chunk_cost(VectorOp::exp) + (p_.mask.source >= 0 ? 0.05 : 0)) +
-                      (single_ ? 0 : 0.3 * static_cast<double>(heads_) * head_floats) + 100.0 * static_cast<double>(heads_ * blocks_);
+    load.compute_ns =
+        scores *
+            (2.0 * static_cast<double>(p_.depth + padded_depth_) / (machine().gflops_f32 * (single_ ? 0.3 : 0.75)) +
+             chunk_cost(VectorOp::exp) + (p_.mask.source >= 0 ? 0.05 : 0)) +
+        (single_ ? 0 : 0.3 * static_cast<double>(heads_) * head_floats) + 100.0 * static_cast<double>(heads_ * blocks_);
     load.units = heads_ * blocks_;
     name = "attention";
     price(load, request.threads, name);
@@ -69,7 +74,8 @@ class AttentionKernel : public FamilyKernel {
     const Share share = share_of(heads_ * blocks_, 1, part, parts());
     int64_t packed = -1;
     for (int64_t unit = share.begin; unit < share.end; ++unit) {
-      const int64_t head = unit / blocks_, first = unit % blocks_ * kQueries, count = std::min(kQueries, p_.queries - first);
+      const int64_t head = unit / blocks_, first = unit % blocks_ * kQueries,
+                    count = std::min(kQueries, p_.queries - first);
       place_head(s, head, bases, static_cast<float*>(context.outputs[0]));
       if (!single_ && packed != head) {
         pack_head(s);
@@ -137,11 +143,13 @@ class AttentionKernel : public FamilyKernel {
       for (int64_t r = 0; r < count; ++r) {
         float* sums = s.sums + r * padded_depth_;
         std::fill_n(sums, padded_depth_, 0.0f);
-        for (int64_t j = 0; j < most; ++j) f.multiply_add_into(sums, s.v + j * p_.v.row, static_cast<size_t>(p_.value_depth), s.scores[r * stride + j]);
+        for (int64_t j = 0; j < most; ++j)
+          f.multiply_add_into(sums, s.v + j * p_.v.row, static_cast<size_t>(p_.value_depth), s.scores[r * stride + j]);
       }
     } else {
       const float* values = pack_values_ ? s.values : s.v;
-      gemm_function()(s.scores, stride, values, pack_values_ ? padded_depth_ : p_.v.row, s.sums, padded_depth_, count, padded_depth_, most);
+      gemm_function()(s.scores, stride, values, pack_values_ ? padded_depth_ : p_.v.row, s.sums, padded_depth_, count,
+                      padded_depth_, most);
     }
     for (int64_t r = 0; r < count; ++r) {
       float* to = s.out + (first + r) * p_.out.row;
@@ -156,7 +164,8 @@ class AttentionKernel : public FamilyKernel {
     if (single_) {
       for (int64_t r = 0; r < count; ++r) {
         for (int64_t j = 0; j < most; ++j) {
-          s.scores[r * stride + j] = row_functions().dot(q + r * q_stride, s.k + j * p_.k.row, static_cast<size_t>(p_.depth));
+          s.scores[r * stride + j] =
+              row_functions().dot(q + r * q_stride, s.k + j * p_.k.row, static_cast<size_t>(p_.depth));
         }
       }
       return;
@@ -168,11 +177,13 @@ class AttentionKernel : public FamilyKernel {
       q_stride = p_.depth;
     }
     for (int64_t panel = 0; panel * kPanel < most; ++panel) {
-      gemm_function()(q, q_stride, s.keys + panel * kPanel * p_.depth, kPanel, s.scores + panel * kPanel, stride, count, kPanel, p_.depth);
+      gemm_function()(q, q_stride, s.keys + panel * kPanel * p_.depth, kPanel, s.scores + panel * kPanel, stride, count,
+                      kPanel, p_.depth);
     }
   }
 
-  /// Scores to exponentials, zeros up to `most`; returns what the weighted sum is multiplied by (0 where all is masked).
+  /// Scores to exponentials, zeros up to `most`; returns what the weighted sum is multiplied by (0 where all is
+  /// masked).
   float weigh(const State& s, float* row, int64_t query, int64_t most) const {
     const RowFunctions& f = row_functions();
     const int64_t seen = visible(query);
@@ -182,8 +193,10 @@ class AttentionKernel : public FamilyKernel {
     f.scale(row, row, n, p_.scale);
     if (s.mask) {
       const float* mask = s.mask + query * p_.mask.row;
-      if (p_.mask.column == 1) f.add_into(row, mask, n);
-      else for (int64_t j = 0; j < seen; ++j) row[j] += mask[j * p_.mask.column];
+      if (p_.mask.column == 1)
+        f.add_into(row, mask, n);
+      else
+        for (int64_t j = 0; j < seen; ++j) row[j] += mask[j * p_.mask.column];
     }
     const float greatest = f.max(row, n);
     if (greatest == -std::numeric_limits<float>::infinity()) {
@@ -209,9 +222,11 @@ bool view_of(Analysis& analysis, ExprId id, const Ints& batch, int64_t rows, int
   const ExprId wide = analysis.exprs.broadcast(id, dims);
   if (wide == kNoExpr || analysis.exprs[wide].kind != Expr::Kind::leaf) return false;
   const Expr& e = analysis.exprs[wide];
-  if (analysis.sources[static_cast<size_t>(e.source)].kind == Source::Kind::anchor || e.dtype != ir::DType::f32) return false;
+  if (analysis.sources[static_cast<size_t>(e.source)].kind == Source::Kind::anchor || e.dtype != ir::DType::f32)
+    return false;
   const size_t n = batch.size();
-  view = {e.source, e.offset, e.strides[n], e.strides[n + 1], Ints(e.strides.begin(), e.strides.begin() + static_cast<std::ptrdiff_t>(n))};
+  view = {e.source, e.offset, e.strides[n], e.strides[n + 1],
+          Ints(e.strides.begin(), e.strides.begin() + static_cast<std::ptrdiff_t>(n))};
   if (columns == 1) view.column = 1;  // any stride will do
   return true;
 }
@@ -220,7 +235,9 @@ bool view_of(Analysis& analysis, ExprId id, const Ints& batch, int64_t rows, int
 bool place_of(const Analysis& analysis, const Anchor& anchor, const Ints& result, MatrixView& view) {
   if (analysis.outputs.size() != 1) return false;
   const Expr& root = analysis.exprs[analysis.outputs[0]];
-  if (root.kind != Expr::Kind::leaf || root.source != anchor.sources[0] || root.offset != 0 || product(root.dims) != product(result)) return false;
+  if (root.kind != Expr::Kind::leaf || root.source != anchor.sources[0] || root.offset != 0 ||
+      product(root.dims) != product(result))
+    return false;
   const Ints from = row_major(result), to = row_major(root.dims);
   Ints strides(result.size(), 0);
   for (size_t i = 0; i < result.size(); ++i) {
@@ -249,7 +266,8 @@ Match match_attention(const FamilyRequest& request) {
   if (node.op != ir::Op::attention) return no(fmt::format("'{}' is no attention", ir::to_string(node.op)));
   if (node.types[0].dtype != ir::DType::f32) return no(fmt::format("dtype {}", ir::to_string(node.types[0].dtype)));
   Analysis analysis = *request.analysis;
-  const Ints result = ints_of(node.types[0].shape), q = analysis.exprs[anchor.operands[0]].dims, k = analysis.exprs[anchor.operands[1]].dims;
+  const Ints result = ints_of(node.types[0].shape), q = analysis.exprs[anchor.operands[0]].dims,
+             k = analysis.exprs[anchor.operands[1]].dims;
   Problem p;
   p.batch.assign(result.begin(), result.end() - 2);
   p.queries = q[q.size() - 2];
@@ -259,10 +277,11 @@ Match match_attention(const FamilyRequest& request) {
   p.scale = static_cast<float>(node.attributes->real("scale"));
   p.causal = node.attributes->boolean("causal");
   if (product(result) == 0 || p.keys == 0 || p.depth == 0) return no("an empty operand");
-  const bool views = view_of(analysis, anchor.operands[0], p.batch, p.queries, p.depth, p.q) &&
-                     view_of(analysis, anchor.operands[1], p.batch, p.keys, p.depth, p.k) &&
-                     view_of(analysis, anchor.operands[2], p.batch, p.keys, p.value_depth, p.v) &&
-                     (anchor.operands.size() < 4 || view_of(analysis, anchor.operands[3], p.batch, p.queries, p.keys, p.mask));
+  const bool views =
+      view_of(analysis, anchor.operands[0], p.batch, p.queries, p.depth, p.q) &&
+      view_of(analysis, anchor.operands[1], p.batch, p.keys, p.depth, p.k) &&
+      view_of(analysis, anchor.operands[2], p.batch, p.keys, p.value_depth, p.v) &&
+      (anchor.operands.size() < 4 || view_of(analysis, anchor.operands[3], p.batch, p.queries, p.keys, p.mask));
   if (!views) return no("an operand is computed inside the program");
   if (!place_of(analysis, anchor, result, p.out)) return no("only a permutation of axes may follow");
   return std::make_unique<AttentionKernel>(request, std::move(p));

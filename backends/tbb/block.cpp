@@ -40,12 +40,14 @@ void Block::load_leaf(size_t index) {
   }
   const size_t bytes = ir::size_of(leaf.dtype);
   Value& value = values_[index];
-  value.data = static_cast<const char*>(sources_[static_cast<size_t>(leaf.source)]) + offset * static_cast<int64_t>(bytes);
+  value.data =
+      static_cast<const char*>(sources_[static_cast<size_t>(leaf.source)]) + offset * static_cast<int64_t>(bytes);
   value.scalar = scalar;
   value.packed = scalar || contiguous;
 }
 
-/// The contiguous elements of a value: a scalar is spread into spare slot `spare`, a strided operand packed into its own.
+/// The contiguous elements of a value: a scalar is spread into spare slot `spare`, a strided operand packed into its
+/// own.
 const void* Block::dense(size_t index, size_t spare) {
   Value& value = values_[index];
   const size_t bytes = ir::size_of(dtype_of(index));
@@ -134,8 +136,10 @@ void Block::run(const Box& box, void* const* direct) {
         }
       }
     }
-    if (instruction.form) run_vector(instruction, values_[leaves + i], out);
-    else run_table(instruction, values_[leaves + i], out);
+    if (instruction.form)
+      run_vector(instruction, values_[leaves + i], out);
+    else
+      run_table(instruction, values_[leaves + i], out);
   }
   for (size_t k = 0; k < code_.outputs.size(); ++k) {
     if (direct[k]) deliver(k, direct[k]);
@@ -158,31 +162,30 @@ void Block::deliver(size_t k, void* direct) {
       strides[i] = step;
       step *= box_->extent[i];
     }
-    copy_strided(direct, strides, value.data, code_.leaves[index].strides.data(), box_->extent, code_.dims.size(), bytes);
+    copy_strided(direct, strides, value.data, code_.leaves[index].strides.data(), box_->extent, code_.dims.size(),
+                 bytes);
   }
 }
 
 const void* Block::result(size_t output) { return dense(static_cast<size_t>(code_.outputs[output].value), 2); }
 
-/// Writes the results of the last box through the outputs' strides.
-void Block::scatter(const Box& box, void* const* buffers) {
+void Block::scatter(size_t k, void* buffer) {
+  const Box& box = *box_;
   const Ints zeros(code_.dims.size(), 0);
-  for (size_t k = 0; k < code_.outputs.size(); ++k) {
-    const CodeOutput& output = code_.outputs[k];
-    const size_t index = static_cast<size_t>(output.value);
-    int64_t offset = output.offset;
-    for (size_t i = 0; i < code_.dims.size(); ++i) offset += box.start[i] * output.strides[i];
-    const size_t bytes = ir::size_of(output.dtype);
-    int64_t strides[kMaxRank], step = 1;
-    for (size_t i = code_.dims.size(); i-- > 0;) {
-      strides[i] = step;
-      step *= box.extent[i];
-    }
-    const Value& value = values_[index];
-    const int64_t* from = value.scalar ? zeros.data() : value.packed ? strides : code_.leaves[index].strides.data();
-    copy_strided(static_cast<char*>(buffers[k]) + offset * static_cast<int64_t>(bytes), output.strides.data(), value.data, from,
-                 box.extent, code_.dims.size(), bytes);
+  const CodeOutput& output = code_.outputs[k];
+  const size_t index = static_cast<size_t>(output.value);
+  int64_t offset = output.offset;
+  for (size_t i = 0; i < code_.dims.size(); ++i) offset += box.start[i] * output.strides[i];
+  const size_t bytes = ir::size_of(output.dtype);
+  int64_t strides[kMaxRank], step = 1;
+  for (size_t i = code_.dims.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= box.extent[i];
   }
+  const Value& value = values_[index];
+  const int64_t* from = value.scalar ? zeros.data() : value.packed ? strides : code_.leaves[index].strides.data();
+  copy_strided(static_cast<char*>(buffer) + offset * static_cast<int64_t>(bytes), output.strides.data(), value.data,
+               from, box.extent, code_.dims.size(), bytes);
 }
 
 void Block::run_range(int64_t begin, int64_t end, void* const* buffers) {
@@ -191,11 +194,12 @@ void Block::run_range(int64_t begin, int64_t end, void* const* buffers) {
     for (size_t k = 0; k < direct.size(); ++k) {
       const CodeOutput& output = code_.outputs[k];
       if (code_.contiguous) {
-        direct[k] = static_cast<char*>(buffers[k]) + (output.offset + at) * static_cast<int64_t>(ir::size_of(output.dtype));
+        direct[k] =
+            static_cast<char*>(buffers[k]) + (output.offset + at) * static_cast<int64_t>(ir::size_of(output.dtype));
       }
     }
     run(box, direct.data());
-    if (!code_.contiguous) scatter(box, buffers);
+    for (size_t k = 0; !code_.contiguous && k < direct.size(); ++k) scatter(k, buffers[k]);
   });
 }
 
@@ -247,7 +251,7 @@ void Block::run_tiles(int64_t begin, int64_t end, void* const* buffers) {
     box.start[other] = row;
     box.extent[other] = std::min(t.rows, code_.dims[other] - row);
     run(box, none.data());
-    scatter(box, buffers);
+    for (size_t k = 0; k < none.size(); ++k) scatter(k, buffers[k]);
   }
 }
 

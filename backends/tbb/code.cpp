@@ -13,7 +13,8 @@ std::optional<double> constant_value(const Analysis& analysis, ExprId id) {
   const Expr& e = analysis.exprs[id];
   if (e.kind != Expr::Kind::leaf) return {};
   const Source& source = analysis.sources[static_cast<size_t>(e.source)];
-  if (source.kind != Source::Kind::constant || source.tensor->elements() != 1 || !ir::is_float(source.type.dtype)) return {};
+  if (source.kind != Source::Kind::constant || source.tensor->elements() != 1 || !ir::is_float(source.type.dtype))
+    return {};
   return source.tensor->at_double(0);
 }
 
@@ -111,7 +112,8 @@ void Code::allocate_slots() {
     std::vector<int> done;  // operands whose last use this is, each once
     for (int input : at.inputs) {
       const size_t v = static_cast<size_t>(input);
-      if (v >= leaves.size() && last[v] == static_cast<int>(i) && std::find(done.begin(), done.end(), input) == done.end()) {
+      if (v >= leaves.size() && last[v] == static_cast<int>(i) &&
+          std::find(done.begin(), done.end(), input) == done.end()) {
         done.push_back(input);
         free.push_back(instructions[v - leaves.size()].slot);
       }
@@ -148,7 +150,8 @@ void Code::plan_boxes() {
 
 double Code::nanoseconds_per_element() const {
   double total = 0;
-  for (const CodeInstruction& instruction : instructions) total += instruction.form ? chunk_cost(instruction.form->op) : 6.0;
+  for (const CodeInstruction& instruction : instructions)
+    total += instruction.form ? chunk_cost(instruction.form->op) : 6.0;
   return total;
 }
 

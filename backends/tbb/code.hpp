@@ -41,13 +41,13 @@ struct Target {
 /// Code for one or more expressions over one domain. Immutable; `Block` runs it.
 class Code {
  public:
-  /// All roots have the dims of the first and hold no concat. Targets: one a root; none = row-major. Dims on the two sides
-  /// of a barrier (an index into the dims, ascending) are not joined.
+  /// All roots have the dims of the first and hold no concat. Targets: one a root; none = row-major. Dims on the two
+  /// sides of a barrier (an index into the dims, ascending) are not joined.
   Code(const Analysis& analysis, const std::vector<ExprId>& roots, std::vector<Target> targets = {},
        const std::vector<size_t>& barriers = {});
 
-  std::string refusal;  ///< why it cannot run, or empty
-  Ints dims;            ///< collapsed
+  std::string refusal;         ///< why it cannot run, or empty
+  Ints dims;                   ///< collapsed
   std::vector<size_t> groups;  ///< by barrier: the first collapsed dim behind it
   int64_t elements = 0;
   std::vector<CodeLeaf> leaves;
@@ -55,10 +55,11 @@ class Code {
   std::vector<CodeOutput> outputs;
   bool contiguous = true;  ///< every output is row-major over dims
 
-  int64_t block = 1024;       ///< most elements of a box
-  size_t rows_dim = 0;        ///< boxes are [rows of this dim] x [all inner dims], or pieces of the last dim
-  int64_t inner = 1;          ///< elements inside one row of rows_dim
-  std::optional<size_t> tile_dim;  ///< some operand is contiguous along this dim and not along the last: boxes are tiles
+  int64_t block = 1024;  ///< most elements of a box
+  size_t rows_dim = 0;   ///< boxes are [rows of this dim] x [all inner dims], or pieces of the last dim
+  int64_t inner = 1;     ///< elements inside one row of rows_dim
+  std::optional<size_t>
+      tile_dim;               ///< some operand is contiguous along this dim and not along the last: boxes are tiles
   int64_t scratch_bytes = 0;  ///< of a Block
   int slots = 0;
   size_t slot_bytes = 0;
@@ -80,13 +81,17 @@ struct Box {
 /// Runs code over boxes of its domain. One a thread; not copied.
 class Block {
  public:
-  /// `sources`: base pointers by source of the analysis (anchors may be set later); `scratch`: code.scratch_bytes, 64-byte aligned.
+  /// `sources`: base pointers by source of the analysis (anchors may be set later); `scratch`: code.scratch_bytes,
+  /// 64-byte aligned.
   Block(const Code& code, std::vector<const void*> sources, char* scratch);
   void set_source(int source, const void* base);
-  /// Computes all outputs over a box; output i goes to direct[i] (contiguous, row-major over the box) where that is not null.
+  /// Computes all outputs over a box; output i goes to direct[i] (contiguous, row-major over the box) where that is not
+  /// null.
   void run(const Box& box, void* const* direct);
   /// Output i of the last box: contiguous elements (of the block, an operand or direct[i]).
   const void* result(size_t output);
+  /// Writes output k of the last box through its strides into the whole output's buffer.
+  void scatter(size_t output, void* buffer);
   /// Runs elements [begin, end) of the row-major domain into whole-output buffers (base pointers), by boxes.
   void run_range(int64_t begin, int64_t end, void* const* buffers);
   /// Runs tiles [begin, end) of the tiling.
@@ -104,7 +109,6 @@ class Block {
   void run_vector(const CodeInstruction& instruction, Value& result, void* out);
   void run_table(const CodeInstruction& instruction, Value& result, void* out);
   void deliver(size_t output, void* direct);
-  void scatter(const Box& box, void* const* buffers);
   ir::DType dtype_of(size_t value) const;
   char* slot(int index) { return scratch_ + static_cast<size_t>(index) * code_.slot_bytes; }
 
@@ -114,7 +118,7 @@ class Block {
   std::vector<Value> values_;
   std::vector<const char*> packed_from_;  ///< by leaf: what its slot holds, to pack once what does not change
   std::vector<int64_t> packed_count_;
-  const Box* box_ = nullptr;
+  const Box* box_ = nullptr;  ///< of the last run: lives as long as its results are asked for
   int64_t n_ = 0;
 };
 
@@ -132,8 +136,8 @@ void for_boxes(const Code& code, int64_t begin, int64_t end, const F& f) {
     }
     int64_t n;
     if (begin % code.inner == 0 && end - begin >= code.inner) {
-      const int64_t rows = std::min({code.block / code.inner, (end - begin) / code.inner,
-                                     code.dims[code.rows_dim] - box.start[code.rows_dim]});
+      const int64_t rows = std::min(
+          {code.block / code.inner, (end - begin) / code.inner, code.dims[code.rows_dim] - box.start[code.rows_dim]});
       box.extent[code.rows_dim] = rows;
       for (size_t i = code.rows_dim + 1; i < rank; ++i) box.extent[i] = code.dims[i];
       n = rows * code.inner;

@@ -70,7 +70,8 @@ void copy_row(T* dst, const T* src, const Axis& axis) {
 template <typename T, typename F>
 void for_each(const Axis* axes, size_t count, T* dst, const T* src, const F& f) {
   if (count == 0) return f(dst, src);
-  for (int64_t i = 0; i < axes[0].dim; ++i) for_each(axes + 1, count - 1, dst + i * axes[0].dst, src + i * axes[0].src, f);
+  for (int64_t i = 0; i < axes[0].dim; ++i)
+    for_each(axes + 1, count - 1, dst + i * axes[0].dst, src + i * axes[0].src, f);
 }
 
 template <typename T>
@@ -89,7 +90,8 @@ void copy_as(T* dst, const T* src, Axis* axes, size_t count) {
       if (axes[i].src == 1) {
         std::swap(axes[i], axes[count - 2]);
         const Axis rows = axes[count - 2];
-        return for_each(axes, count - 2, dst, src, [&](T* d, const T* s) { transpose(s, inner.src, d, rows.dst, rows.dim, inner.dim); });
+        return for_each(axes, count - 2, dst, src,
+                        [&](T* d, const T* s) { transpose(s, inner.src, d, rows.dst, rows.dim, inner.dim); });
       }
     }
   }
@@ -98,27 +100,35 @@ void copy_as(T* dst, const T* src, Axis* axes, size_t count) {
 
 }  // namespace
 
-void copy_strided(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* dims,
-                  size_t rank, size_t element_bytes) {
+void copy_strided(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides,
+                  const int64_t* dims, size_t rank, size_t element_bytes) {
   Axis axes[kMaxRank];
   const size_t count = collapse(dst_strides, src_strides, dims, rank, axes);
   for (size_t i = 0; i < count; ++i) {
     if (axes[i].dim == 0) return;
   }
   switch (element_bytes) {
-    case 1: return copy_as(static_cast<uint8_t*>(dst), static_cast<const uint8_t*>(src), axes, count);
-    case 2: return copy_as(static_cast<uint16_t*>(dst), static_cast<const uint16_t*>(src), axes, count);
-    case 4: return copy_as(static_cast<uint32_t*>(dst), static_cast<const uint32_t*>(src), axes, count);
-    default: return copy_as(static_cast<uint64_t*>(dst), static_cast<const uint64_t*>(src), axes, count);
+    case 1:
+      return copy_as(static_cast<uint8_t*>(dst), static_cast<const uint8_t*>(src), axes, count);
+    case 2:
+      return copy_as(static_cast<uint16_t*>(dst), static_cast<const uint16_t*>(src), axes, count);
+    case 4:
+      return copy_as(static_cast<uint32_t*>(dst), static_cast<const uint32_t*>(src), axes, count);
+    default:
+      return copy_as(static_cast<uint64_t*>(dst), static_cast<const uint64_t*>(src), axes, count);
   }
 }
 
 void fill(void* dst, const void* element, size_t n, size_t element_bytes) {
   switch (element_bytes) {
-    case 1: return fill_as(static_cast<uint8_t*>(dst), *static_cast<const uint8_t*>(element), n);
-    case 2: return fill_as(static_cast<uint16_t*>(dst), *static_cast<const uint16_t*>(element), n);
-    case 4: return fill_as(static_cast<uint32_t*>(dst), *static_cast<const uint32_t*>(element), n);
-    default: return fill_as(static_cast<uint64_t*>(dst), *static_cast<const uint64_t*>(element), n);
+    case 1:
+      return fill_as(static_cast<uint8_t*>(dst), *static_cast<const uint8_t*>(element), n);
+    case 2:
+      return fill_as(static_cast<uint16_t*>(dst), *static_cast<const uint16_t*>(element), n);
+    case 4:
+      return fill_as(static_cast<uint32_t*>(dst), *static_cast<const uint32_t*>(element), n);
+    default:
+      return fill_as(static_cast<uint64_t*>(dst), *static_cast<const uint64_t*>(element), n);
   }
 }
 

@@ -30,7 +30,8 @@ Ints ints_of(const ir::Shape& shape) {
   return dims;
 }
 
-// ---- movement ------------------------------------------------------------------------------------------------------------
+// ---- movement
+// ------------------------------------------------------------------------------------------------------------
 
 ExprId Expressions::intern(Expr expr) {
   for (size_t i = 0; i < exprs_.size(); ++i) {
@@ -157,7 +158,8 @@ ExprId Expressions::broadcast(ExprId id, const Ints& dims) {
         std::vector<ExprId> children;
         for (ExprId child : e.children) {
           Ints target = dims;
-          target[lead + static_cast<size_t>(e.axis)] = exprs_[static_cast<size_t>(child)].dims[static_cast<size_t>(e.axis)];
+          target[lead + static_cast<size_t>(e.axis)] =
+              exprs_[static_cast<size_t>(child)].dims[static_cast<size_t>(e.axis)];
           children.push_back(broadcast(child, target));
           if (children.back() == kNoExpr) return kNoExpr;
         }
@@ -188,8 +190,10 @@ bool reshape_view(Expr& leaf, const Ints& to) {
     while (to_end < to.size() && to[to_end] == 1) ++to_end;
     to_count = to[to_end++];
     while (from_count != to_count) {
-      if (from_count < to_count) from_count *= dims[from_end++];
-      else to_count *= to[to_end++];
+      if (from_count < to_count)
+        from_count *= dims[from_end++];
+      else
+        to_count *= to[to_end++];
     }
     for (size_t i = from_begin; i + 1 < from_end; ++i) {
       if (strides[i] != strides[i + 1] * dims[i + 1]) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// A program with all movement resolved: elementwise expressions over strided views of the operands, cut at the structured
-// ops ("anchors": a reduction, a convolution...), whose results are leaves again.
+// A program with all movement resolved: elementwise expressions over strided views of the operands, cut at the
+// structured ops ("anchors": a reduction, a convolution...), whose results are leaves again.
 #include <boost/container/small_vector.hpp>
 #include <map>
 #include <string>
@@ -21,9 +21,9 @@ Ints ints_of(const ir::Shape& shape);
 /// Where the bytes of a leaf come from.
 struct Source {
   enum class Kind : uint8_t { input, constant, anchor } kind;
-  int index;                          ///< of the input, or of the anchor
-  uint32_t output = 0;                ///< of the anchor
-  const ir::Tensor* tensor = nullptr; ///< of a constant
+  int index;                           ///< of the input, or of the anchor
+  uint32_t output = 0;                 ///< of the anchor
+  const ir::Tensor* tensor = nullptr;  ///< of a constant
   ir::TensorType type;
 };
 
@@ -31,11 +31,11 @@ struct Expr {
   enum class Kind : uint8_t { leaf, elementwise, concat } kind = Kind::leaf;
   ir::DType dtype = ir::DType::f32;
   Ints dims;
-  int source = -1;                 ///< leaf: index into Analysis::sources
-  int64_t offset = 0;              ///< leaf: of the first element, in elements
-  Ints strides;                    ///< leaf: in elements, 0 where repeated
-  const ir::Node* node = nullptr;  ///< elementwise: op and attributes
-  int axis = 0;                    ///< concat
+  int source = -1;                                     ///< leaf: index into Analysis::sources
+  int64_t offset = 0;                                  ///< leaf: of the first element, in elements
+  Ints strides;                                        ///< leaf: in elements, 0 where repeated
+  const ir::Node* node = nullptr;                      ///< elementwise: op and attributes
+  int axis = 0;                                        ///< concat
   boost::container::small_vector<ExprId, 3> children;  ///< of the same dims (concat: but for `axis`)
   bool operator==(const Expr&) const = default;
 };
@@ -47,8 +47,8 @@ struct Anchor {
   std::vector<int> sources;  ///< one an output
 };
 
-/// Movement applied to expressions: leaves get other views, elementwise ops follow their operands. Equal expressions share
-/// an id. A result of kNoExpr means that no view says it.
+/// Movement applied to expressions: leaves get other views, elementwise ops follow their operands. Equal expressions
+/// share an id. A result of kNoExpr means that no view says it.
 class Expressions {
  public:
   const Expr& operator[](ExprId id) const { return exprs_[static_cast<size_t>(id)]; }
@@ -79,10 +79,10 @@ struct Analysis {
   explicit Analysis(ir::ProgramRef program);
   ir::ProgramRef program;  ///< kept: nodes are pointed to
   Expressions exprs;
-  std::vector<Source> sources;    ///< the inputs first, in order
-  std::vector<Anchor> anchors;    ///< in topological order, those reached from the outputs
-  std::vector<ExprId> outputs;    ///< row-major bytes of each output (a last reshape is taken off)
-  std::string refusal;            ///< why there is no analysis, or empty
+  std::vector<Source> sources;  ///< the inputs first, in order
+  std::vector<Anchor> anchors;  ///< in topological order, those reached from the outputs
+  std::vector<ExprId> outputs;  ///< row-major bytes of each output (a last reshape is taken off)
+  std::string refusal;          ///< why there is no analysis, or empty
 
  private:
   ExprId of(ir::Value value);

@@ -1,4 +1,5 @@
-// gather: rows of an operand by index; f32 results may go through an elementwise epilogue (token + position embeddings).
+// gather: rows of an operand by index; f32 results may go through an elementwise epilogue (token + position
+// embeddings).
 #include <algorithm>
 #include <cstring>
 
@@ -22,8 +23,8 @@ int64_t read_index(const void* data, ir::DType dtype, int64_t at) {
 
 class GatherKernel : public FamilyKernel {
  public:
-  GatherKernel(const FamilyRequest& request, GatherShape shape, int x, int indices, ir::DType dtype, ir::DType index_dtype,
-               std::optional<Epilogue> epilogue)
+  GatherKernel(const FamilyRequest& request, GatherShape shape, int x, int indices, ir::DType dtype,
+               ir::DType index_dtype, std::optional<Epilogue> epilogue)
       : FamilyKernel(request.analysis),
         shape_(shape),
         x_(x),
@@ -31,7 +32,8 @@ class GatherKernel : public FamilyKernel {
         bytes_(ir::size_of(dtype)),
         index_dtype_(index_dtype),
         epilogue_(std::move(epilogue)) {
-    const double rows = static_cast<double>(shape_.outer * shape_.indices), n = rows * static_cast<double>(shape_.inner);
+    const double rows = static_cast<double>(shape_.outer * shape_.indices),
+                 n = rows * static_cast<double>(shape_.inner);
     Load load;
     load.bytes = 2 * n * static_cast<double>(bytes_) + static_cast<double>(shape_.indices) * 8;
     load.footprint = load.bytes + static_cast<double>(shape_.size);
@@ -63,7 +65,8 @@ class GatherKernel : public FamilyKernel {
     const int64_t most = std::max<int64_t>(1, kPiece / shape_.inner);
     for (int64_t row = share.begin; row < share.end; row += most) {
       const int64_t count = std::min(most, share.end - row);
-      for (int64_t i = 0; i < count; ++i) copy_row(x, indices, row + i, reinterpret_cast<char*>(buffer) + i * row_bytes());
+      for (int64_t i = 0; i < count; ++i)
+        copy_row(x, indices, row + i, reinterpret_cast<char*>(buffer) + i * row_bytes());
       runner.finish(row * shape_.inner, count * shape_.inner, buffer);
     }
   }
@@ -76,12 +79,15 @@ class GatherKernel : public FamilyKernel {
     int64_t index = read_index(indices, index_dtype_, position);
     const bool wrapped = index < 0 && !ir::is_signed(index_dtype_);  // an u64 above 2^63
     if (index < -shape_.size || index >= shape_.size || wrapped) {
-      fail(ErrorCode::out_of_range, "index {} at position {} is outside [{}, {}]", index, position, -shape_.size, shape_.size - 1);
+      fail(ErrorCode::out_of_range, "index {} at position {} is outside [{}, {}]", index, position, -shape_.size,
+           shape_.size - 1);
     }
     if (index < 0) index += shape_.size;
     const char* from = x + (row / shape_.indices * shape_.size + index) * row_bytes();
-    if (bytes_ == 4 && shape_.inner == 1) std::memcpy(to, from, 4);
-    else std::memcpy(to, from, static_cast<size_t>(row_bytes()));
+    if (bytes_ == 4 && shape_.inner == 1)
+      std::memcpy(to, from, 4);
+    else
+      std::memcpy(to, from, static_cast<size_t>(row_bytes()));
   }
 
   GatherShape shape_;
@@ -120,7 +126,8 @@ Match match_gather(const FamilyRequest& request) {
   if (dtype != ir::DType::f32 && !epilogue->trivial) return no(fmt::format("an epilogue on {}", ir::to_string(dtype)));
   if (epilogue->trivial) epilogue.reset();
   const int x_index = analysis.exprs[anchor.operands[0]].source, i_index = analysis.exprs[anchor.operands[1]].source;
-  return std::make_unique<GatherKernel>(request, shape, x_index, i_index, dtype, indices->type.dtype, std::move(epilogue));
+  return std::make_unique<GatherKernel>(request, shape, x_index, i_index, dtype, indices->type.dtype,
+                                        std::move(epilogue));
 }
 
 }  // namespace weft::backends::tbb

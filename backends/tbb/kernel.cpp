@@ -8,9 +8,15 @@ std::vector<const void*> FamilyKernel::sources(const RunContext& context) const 
   std::vector<const void*> result;
   for (const Source& source : analysis_->sources) {
     switch (source.kind) {
-      case Source::Kind::input: result.push_back(context.inputs[static_cast<size_t>(source.index)]); break;
-      case Source::Kind::constant: result.push_back(source.tensor->data()); break;
-      case Source::Kind::anchor: result.push_back(nullptr); break;
+      case Source::Kind::input:
+        result.push_back(context.inputs[static_cast<size_t>(source.index)]);
+        break;
+      case Source::Kind::constant:
+        result.push_back(source.tensor->data());
+        break;
+      case Source::Kind::anchor:
+        result.push_back(nullptr);
+        break;
     }
   }
   return result;
@@ -40,11 +46,17 @@ double leaf_bytes(const Analysis& analysis, const Code& code) {
 const Source* plain_source(const Analysis& analysis, ExprId id) {
   if (!analysis.exprs.is_identity(id)) return nullptr;
   const Source& source = analysis.sources[static_cast<size_t>(analysis.exprs[id].source)];
-  return source.kind == Source::Kind::anchor || source.type.elements() != product(analysis.exprs[id].dims) ? nullptr : &source;
+  return source.kind == Source::Kind::anchor || source.type.elements() != product(analysis.exprs[id].dims) ? nullptr
+                                                                                                           : &source;
 }
 
-Epilogue::Epilogue(const Analysis& analysis, int anchor_source) : anchor_source_(anchor_source) {
-  const std::vector<ExprId>& roots = analysis.outputs;
+Epilogue::Epilogue(const Analysis& analysis, int anchor_source, std::vector<size_t> outputs)
+    : anchor_source_(anchor_source), outputs_(std::move(outputs)) {
+  if (outputs_.empty()) {
+    for (size_t i = 0; i < analysis.outputs.size(); ++i) outputs_.push_back(i);
+  }
+  std::vector<ExprId> roots;
+  for (size_t i : outputs_) roots.push_back(analysis.outputs[i]);
   elements_ = analysis.sources[static_cast<size_t>(anchor_source)].type.elements();
   const Expr& first = analysis.exprs[roots[0]];
   for (ExprId root : roots) {
@@ -72,8 +84,10 @@ Epilogue::Epilogue(const Analysis& analysis, int anchor_source) : anchor_source_
   refusal = code_->refusal;
 }
 
-Epilogue::Runner::Runner(const Epilogue& epilogue, std::vector<const void*> sources, char* scratch, const RunContext& context)
-    : epilogue_(epilogue), outputs_(context.outputs) {
+Epilogue::Runner::Runner(const Epilogue& epilogue, std::vector<const void*> sources, char* scratch,
+                         const RunContext& context)
+    : epilogue_(epilogue) {
+  for (size_t i : epilogue.outputs_) outputs_.push_back(context.outputs[i]);
   if (!epilogue.trivial) block_.emplace(*epilogue.code_, std::move(sources), scratch);
 }
 

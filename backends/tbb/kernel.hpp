@@ -43,16 +43,18 @@ struct Family {
   Match (*match)(const FamilyRequest& request);
 };
 
-Match match_loop(const FamilyRequest& request);       ///< elementwise and movement, no structured op
-Match match_reduce(const FamilyRequest& request);     ///< prologue, one reduction, epilogue
-Match match_normalise(const FamilyRequest& request);  ///< softmax, log_softmax, layer_norm, rms_norm with prologue and epilogue
+Match match_loop(const FamilyRequest& request);    ///< elementwise and movement, no structured op
+Match match_reduce(const FamilyRequest& request);  ///< prologue, one reduction, epilogue
+Match match_normalise(
+    const FamilyRequest& request);  ///< softmax, log_softmax, layer_norm, rms_norm with prologue and epilogue
 Match match_depthwise(const FamilyRequest& request);  ///< depthwise convolution nxc with epilogue
 Match match_pool(const FamilyRequest& request);       ///< max_pool, avg_pool with epilogue
 Match match_attention(const FamilyRequest& request);
 Match match_gather(const FamilyRequest& request);
 Match match_resize(const FamilyRequest& request);
 
-// ---- what families share -----------------------------------------------------------------------------------------------
+// ---- what families share
+// -----------------------------------------------------------------------------------------------
 
 /// Bytes that an expression's leaves read, each source once, and arithmetic over `elements`.
 double leaf_bytes(const Analysis& analysis, const Code& code);
@@ -64,8 +66,9 @@ const Source* plain_source(const Analysis& analysis, ExprId id);
 /// elementwise code over the output's domain in which that result is one leaf.
 class Epilogue {
  public:
-  /// `anchor_source` is read by index; a refusal says what does not fit.
-  Epilogue(const Analysis& analysis, int anchor_source);
+  /// `anchor_source` is read by index; a refusal says what does not fit. `outputs`: which of the program's (empty =
+  /// all).
+  Epilogue(const Analysis& analysis, int anchor_source, std::vector<size_t> outputs = {});
   std::string refusal;
   bool trivial = false;  ///< the outputs are the anchor's result itself
   const Code& code() const { return *code_; }
@@ -76,7 +79,8 @@ class Epilogue {
   class Runner {
    public:
     Runner(const Epilogue& epilogue, std::vector<const void*> sources, char* scratch, const RunContext& context);
-    /// Where to put result elements from flat index `begin` on: the output itself where there is no epilogue, else `buffer`.
+    /// Where to put result elements from flat index `begin` on: the output itself where there is no epilogue, else
+    /// `buffer`.
     float* place(int64_t begin, float* buffer) const;
     /// Finishes elements [begin, begin + n), which stand at `results`.
     void finish(int64_t begin, int64_t n, const float* results);
@@ -84,11 +88,12 @@ class Epilogue {
    private:
     const Epilogue& epilogue_;
     std::optional<Block> block_;
-    std::span<void* const> outputs_;
+    boost::container::small_vector<void*, 2> outputs_;
   };
 
  private:
   int anchor_source_;
+  std::vector<size_t> outputs_;
   int64_t elements_ = 0;
   std::optional<Code> code_;
 };

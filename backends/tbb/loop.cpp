@@ -14,7 +14,8 @@ struct Segment {
 /// Cuts an expression with concats inside into expressions over boxes of its domain.
 class Cutter {
  public:
-  Cutter(Analysis& analysis, size_t output) : analysis_(analysis), output_(output), strides_(row_major(analysis.exprs[analysis.outputs[output]].dims)) {}
+  Cutter(Analysis& analysis, size_t output)
+      : analysis_(analysis), output_(output), strides_(row_major(analysis.exprs[analysis.outputs[output]].dims)) {}
 
   void cut(ExprId root, int64_t offset) {
     for (ExprId id : analysis_.exprs.reachable({root})) {
@@ -60,7 +61,8 @@ class LoopKernel : public FamilyKernel {
       double written = 0;
       for (const CodeOutput& output : code.outputs) written += static_cast<double>(ir::size_of(output.dtype));
       load.bytes += leaf_bytes(*analysis_, code) + n * written;
-      load.compute_ns += n * code.nanoseconds_per_element() + packing_ns(code) + 60 * n / static_cast<double>(code.block) + 60;
+      load.compute_ns +=
+          n * code.nanoseconds_per_element() + packing_ns(code) + 60 * n / static_cast<double>(code.block) + 60;
       load.units = std::max(load.units, code.elements / code.block);
       resources_.scratch_bytes = std::max(resources_.scratch_bytes, align64(code.scratch_bytes));
       moves = moves && code.instructions.empty();
@@ -95,7 +97,13 @@ class LoopKernel : public FamilyKernel {
     double total = 0;
     for (const CodeLeaf& leaf : code.leaves) {
       const int64_t last = leaf.strides.back();
-      if (last == 1 || last == 0) continue;
+      if (last == 1 || last == 0) {
+        // Rows of a few elements under a repeated operand are filled one by one.
+        if (last == 0 && code.dims.size() > 1 && code.dims.back() < 256 && leaf.strides[code.dims.size() - 2] != 0) {
+          total += 15.0 * static_cast<double>(code.elements / code.dims.back());
+        }
+        continue;
+      }
       total += static_cast<double>(code.elements) * (code.tile_dim ? 0.15 : 0.5);
     }
     return total;
@@ -114,7 +122,8 @@ class LoopKernel : public FamilyKernel {
         used = true;
         fits = fits && leaf.offset == 0 && leaf.strides == output.strides && leaf.dtype == output.dtype;
       }
-      if (used && fits && analysis_->sources[i].type.elements() == code.elements) resources_.in_place.push_back(static_cast<int>(i));
+      if (used && fits && analysis_->sources[i].type.elements() == code.elements)
+        resources_.in_place.push_back(static_cast<int>(i));
     }
   }
 
@@ -125,7 +134,8 @@ class LoopKernel : public FamilyKernel {
 
 Match match_loop(const FamilyRequest& request) {
   if (!request.analysis->anchors.empty()) {
-    return ir::Refusal{fmt::format("loop: '{}' is neither elementwise nor a view", ir::to_string(request.analysis->anchors[0].node->op))};
+    return ir::Refusal{fmt::format("loop: '{}' is neither elementwise nor a view",
+                                   ir::to_string(request.analysis->anchors[0].node->op))};
   }
   auto analysis = std::make_shared<Analysis>(*request.analysis);
   std::vector<Segment> segments;
@@ -143,7 +153,9 @@ Match match_loop(const FamilyRequest& request) {
       std::vector<ExprId> roots;
       std::vector<size_t> buffers;
       for (size_t k = i; k < done.size(); ++k) {
-        if (done[k] || analysis->exprs[analysis->outputs[k]].dims != analysis->exprs[analysis->outputs[i]].dims || !whole(k)) continue;
+        if (done[k] || analysis->exprs[analysis->outputs[k]].dims != analysis->exprs[analysis->outputs[i]].dims ||
+            !whole(k))
+          continue;
         done[k] = true;
         roots.push_back(analysis->outputs[k]);
         buffers.push_back(k);

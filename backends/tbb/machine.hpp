@@ -7,15 +7,16 @@
 
 namespace weft::backends::tbb {
 
-/// From the instruction set (a table) and the cache sizes of the system (sysfs): no clock is read, so that plans are reproducible.
+/// From the instruction set (a table) and the cache sizes of the system (sysfs): no clock is read, so that plans are
+/// reproducible.
 const ir::MachineFacts& machine();
 
 /// One-thread work of a kernel.
 struct Load {
-  double compute_ns = 0;   ///< arithmetic with operands in L1
-  double bytes = 0;        ///< read and written beyond L1
-  double footprint = 0;    ///< distinct bytes: decides which level they come from (0 = bytes)
-  int64_t units = 1;       ///< most parts that it can be split into
+  double compute_ns = 0;  ///< arithmetic with operands in L1
+  double bytes = 0;       ///< read and written beyond L1
+  double footprint = 0;   ///< distinct bytes: decides which level they come from (0 = bytes)
+  int64_t units = 1;      ///< most parts that it can be split into
 };
 /// Parts of 20 to 200 microseconds, a multiple of the threads where more than one; one for tiny kernels.
 int choose_parts(const Load& load, int threads);

@@ -1,5 +1,6 @@
-// softmax, log_softmax, layer_norm and rms_norm in one pass over rows held in cache, with elementwise prologue and epilogue.
-// Rows along the last axes are normalised one by one; softmax over another axis runs column by column on blocks.
+// softmax, log_softmax, layer_norm and rms_norm in one pass over rows held in cache, with elementwise prologue and
+// epilogue. Rows along the last axes are normalised one by one; softmax over another axis runs column by column on
+// blocks.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,14 +27,15 @@ struct Shape3 {
 
 double blocked_sum(const float* x, int64_t n) {
   double total = 0;
-  for (int64_t i = 0; i < n; i += 1024) total += row_functions().sum(x + i, static_cast<size_t>(std::min<int64_t>(1024, n - i)));
+  for (int64_t i = 0; i < n; i += 1024)
+    total += row_functions().sum(x + i, static_cast<size_t>(std::min<int64_t>(1024, n - i)));
   return total;
 }
 
 class NormaliseKernel : public FamilyKernel {
  public:
-  NormaliseKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, const Anchor& anchor, Code prologue,
-                  Epilogue epilogue, Shape3 shape, RowOperand scale, RowOperand bias)
+  NormaliseKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, const Anchor& anchor,
+                  Code prologue, Epilogue epilogue, Shape3 shape, RowOperand scale, RowOperand bias)
       : FamilyKernel(std::move(analysis)),
         op_(anchor.node->op),
         prologue_(std::move(prologue)),
@@ -56,7 +58,8 @@ class NormaliseKernel : public FamilyKernel {
     Load load;
     load.bytes = leaf_bytes(*analysis_, prologue_) + leaf_bytes(*analysis_, epilogue_.code()) + 4 * n;
     const double each = op_ == Op::softmax ? 0.4 : op_ == Op::log_softmax ? 0.4 : 0.2;
-    load.compute_ns = n * (prologue_.nanoseconds_per_element() + epilogue_.code().nanoseconds_per_element() + each * chunk_cost(VectorOp::exp) / 0.22) +
+    load.compute_ns = n * (prologue_.nanoseconds_per_element() + epilogue_.code().nanoseconds_per_element() +
+                           each * chunk_cost(VectorOp::exp) / 0.35) +
                       30.0 * static_cast<double>(shape_.outer * (shape_.inner == 1 ? 1 : shape_.length)) + 100;
     load.units = (units_ + grain() - 1) / grain();
     name = std::string(ir::to_string(op_));
@@ -64,8 +67,8 @@ class NormaliseKernel : public FamilyKernel {
     block_elements_ = shape_.inner == 1 ? rows_ * shape_.length : columns_ * shape_.length;
     prologue_scratch_ = align64(prologue_.scratch_bytes);
     epilogue_scratch_ = align64(epilogue_.scratch_bytes());
-    resources_.scratch_bytes = prologue_scratch_ + epilogue_scratch_ + align64(4 * block_elements_) + 2 * align64(4 * shape_.length) +
-                               4 * align64(4 * columns_);
+    resources_.scratch_bytes = prologue_scratch_ + epilogue_scratch_ + align64(4 * block_elements_) +
+                               2 * align64(4 * shape_.length) + 4 * align64(4 * columns_);
     if (plain_ && epilogue_.trivial && shape_.inner == 1) resources_.in_place.push_back(plain_->index);
     if (plain_ && plain_->kind != Source::Kind::input) resources_.in_place.clear();
   }
@@ -88,8 +91,11 @@ class NormaliseKernel : public FamilyKernel {
     buffers.bias = row_operand(bias_, bases, take(shape_.length));
     for (float*& column : buffers.columns) column = take(columns_);
     const Share share = share_of(units_, grain(), part, parts());
-    if (shape_.inner == 1) run_rows(share, block, epilogue, buffers, plain_ ? static_cast<const float*>(bases[static_cast<size_t>(plain_index_)]) : nullptr);
-    else run_columns(share, block, epilogue, buffers);
+    if (shape_.inner == 1)
+      run_rows(share, block, epilogue, buffers,
+               plain_ ? static_cast<const float*>(bases[static_cast<size_t>(plain_index_)]) : nullptr);
+    else
+      run_columns(share, block, epilogue, buffers);
   }
 
  private:
@@ -110,7 +116,8 @@ class NormaliseKernel : public FamilyKernel {
     return buffer;
   }
 
-  void run_rows(Share share, Block& block, Epilogue::Runner& epilogue, const Buffers& buffers, const float* plain) const {
+  void run_rows(Share share, Block& block, Epilogue::Runner& epilogue, const Buffers& buffers,
+                const float* plain) const {
     const int64_t length = shape_.length;
     for (int64_t row = share.begin; row < share.end; row += rows_) {
       const int64_t count = std::min(rows_, share.end - row), begin = row * length, n = count * length;
@@ -133,26 +140,30 @@ class NormaliseKernel : public FamilyKernel {
     const size_t n = static_cast<size_t>(length);
     switch (op_) {
       case Op::softmax: {
-        const float sum = f.exp_sum(x, to, n, f.max(x, n));
+        const float sum = f.exp_sum(x, to, n, f.max_number(x, n));
         f.scale(to, to, n, 1 / sum);
         return;
       }
       case Op::log_softmax: {
-        const float greatest = f.max(x, n), log_sum = static_cast<float>(std::log(f.sum_exp(x, n, greatest)));
+        const float greatest = f.max_number(x, n), log_sum = static_cast<float>(std::log(f.sum_exp(x, n, greatest)));
         f.scale_shift(x, to, n, greatest, log_sum, 1, nullptr, nullptr);
         return;
       }
       case Op::layer_norm: {
         const double mean = blocked_sum(x, length) / static_cast<double>(length);
         const float high = static_cast<float>(mean), low = static_cast<float>(mean - high);
-        const double squares = f.sum_squares_about(x, n, high) - static_cast<double>(length) * (mean - high) * (mean - high);
+        const double squares =
+            f.sum_squares_about(x, n, high) - static_cast<double>(length) * (mean - high) * (mean - high);
         const double variance = std::max(squares, 0.0) / static_cast<double>(length);
-        f.scale_shift(x, to, n, high, low, static_cast<float>(1 / std::sqrt(std::isnan(squares) ? squares : variance + epsilon_)), buffers.scale, buffers.bias);
+        f.scale_shift(x, to, n, high, low,
+                      static_cast<float>(1 / std::sqrt(std::isnan(squares) ? squares : variance + epsilon_)),
+                      buffers.scale, buffers.bias);
         return;
       }
       default: {
         const double mean_square = f.sum_squares_about(x, n, 0) / static_cast<double>(length);
-        f.scale_shift(x, to, n, 0, 0, static_cast<float>(1 / std::sqrt(mean_square + epsilon_)), buffers.scale, nullptr);
+        f.scale_shift(x, to, n, 0, 0, static_cast<float>(1 / std::sqrt(mean_square + epsilon_)), buffers.scale,
+                      nullptr);
       }
     }
   }
@@ -161,7 +172,8 @@ class NormaliseKernel : public FamilyKernel {
   void run_columns(Share share, Block& block, Epilogue::Runner& epilogue, const Buffers& buffers) const {
     const int64_t pieces = (shape_.inner + columns_ - 1) / columns_;
     for (int64_t unit = share.begin; unit < share.end; ++unit) {
-      const int64_t outer = unit / pieces, column = unit % pieces * columns_, width = std::min(columns_, shape_.inner - column);
+      const int64_t outer = unit / pieces, column = unit % pieces * columns_,
+                    width = std::min(columns_, shape_.inner - column);
       const auto flat_of = [&](int64_t j) { return (outer * shape_.length + j) * shape_.inner + column; };
       const bool whole = width == shape_.inner;
       const auto load = [&](int64_t flat, int64_t n, float* to) {
@@ -170,18 +182,23 @@ class NormaliseKernel : public FamilyKernel {
           block.run(box, direct);
         });
       };
-      if (whole) load(flat_of(0), shape_.length * width, buffers.values);
-      else for (int64_t j = 0; j < shape_.length; ++j) load(flat_of(j), width, buffers.values + j * width);
+      if (whole)
+        load(flat_of(0), shape_.length * width, buffers.values);
+      else
+        for (int64_t j = 0; j < shape_.length; ++j) load(flat_of(j), width, buffers.values + j * width);
       softmax_columns(buffers, width);
-      if (whole) epilogue.finish(flat_of(0), shape_.length * width, buffers.values);
-      else for (int64_t j = 0; j < shape_.length; ++j) epilogue.finish(flat_of(j), width, buffers.values + j * width);
+      if (whole)
+        epilogue.finish(flat_of(0), shape_.length * width, buffers.values);
+      else
+        for (int64_t j = 0; j < shape_.length; ++j) epilogue.finish(flat_of(j), width, buffers.values + j * width);
     }
   }
 
   void softmax_columns(const Buffers& buffers, int64_t width) const {
     const RowFunctions& f = row_functions();
     const size_t n = static_cast<size_t>(width);
-    float *greatest = buffers.columns[0], *sum = buffers.columns[1], *run = buffers.columns[2], *spare = buffers.columns[3];
+    float *greatest = buffers.columns[0], *sum = buffers.columns[1], *run = buffers.columns[2],
+          *spare = buffers.columns[3];
     std::copy_n(buffers.values, width, greatest);
     for (int64_t j = 1; j < shape_.length; ++j) f.max_into(greatest, buffers.values + j * width, n);
     std::fill_n(sum, width, 0.0f);
@@ -199,8 +216,10 @@ class NormaliseKernel : public FamilyKernel {
     for (int64_t k = 0; k < width; ++k) sum[k] = log ? std::log(sum[k]) : 1 / sum[k];
     for (int64_t j = 0; j < shape_.length; ++j) {
       float* row = buffers.values + j * width;
-      if (!log) f.mul_into(row, sum, n);
-      else for (int64_t k = 0; k < width; ++k) row[k] = (row[k] - greatest[k]) - sum[k];
+      if (!log)
+        f.mul_into(row, sum, n);
+      else
+        for (int64_t k = 0; k < width; ++k) row[k] = (row[k] - greatest[k]) - sum[k];
     }
   }
 
@@ -225,20 +244,25 @@ Match match_normalise(const FamilyRequest& request) {
   const Anchor& anchor = request.analysis->anchors[0];
   const Op op = anchor.node->op;
   const bool softmax = op == Op::softmax || op == Op::log_softmax;
-  if (!softmax && op != Op::layer_norm && op != Op::rms_norm) return no(fmt::format("'{}' is no softmax or norm", ir::to_string(op)));
+  if (!softmax && op != Op::layer_norm && op != Op::rms_norm)
+    return no(fmt::format("'{}' is no softmax or norm", ir::to_string(op)));
   auto analysis = std::make_shared<Analysis>(*request.analysis);
   const ExprId x = anchor.operands[0];
   const Ints dims = analysis->exprs[x].dims;
-  if (analysis->exprs[x].dtype != ir::DType::f32) return no(fmt::format("dtype {}", ir::to_string(analysis->exprs[x].dtype)));
+  if (analysis->exprs[x].dtype != ir::DType::f32)
+    return no(fmt::format("dtype {}", ir::to_string(analysis->exprs[x].dtype)));
   int64_t axis = anchor.node->attributes->integer("axis");
   if (axis < 0) axis += static_cast<int64_t>(dims.size());
   Shape3 shape;
   Ints row;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t at = static_cast<int64_t>(i);
-    if (at < axis) shape.outer *= dims[i];
-    else if (at == axis || !softmax) shape.length *= dims[i], row.push_back(dims[i]);
-    else shape.inner *= dims[i];
+    if (at < axis)
+      shape.outer *= dims[i];
+    else if (at == axis || !softmax)
+      shape.length *= dims[i], row.push_back(dims[i]);
+    else
+      shape.inner *= dims[i];
   }
   if (shape.length == 0) return no("rows of no elements");
   if (shape.length * std::min<int64_t>(shape.inner, 16) > (int64_t{1} << 24)) return no("rows above 2^24 elements");
@@ -247,7 +271,8 @@ Match match_normalise(const FamilyRequest& request) {
     const ExprId view = analysis->exprs.broadcast(anchor.operands[i], row);
     if (view == kNoExpr || analysis->exprs[view].kind != Expr::Kind::leaf) return no("scale or bias is computed");
     const Expr& e = analysis->exprs[view];
-    if (analysis->sources[static_cast<size_t>(e.source)].kind == Source::Kind::anchor) return no("scale or bias is computed");
+    if (analysis->sources[static_cast<size_t>(e.source)].kind == Source::Kind::anchor)
+      return no("scale or bias is computed");
     operands[i - 1] = {true, e.source, e.offset, e.dims, e.strides, analysis->exprs.is_identity(view)};
   }
   Code prologue(*analysis, {x});
@@ -255,8 +280,8 @@ Match match_normalise(const FamilyRequest& request) {
   Epilogue epilogue(*analysis, anchor.sources[0]);
   if (!epilogue.refusal.empty()) return no(epilogue.refusal);
   const Anchor copy = anchor;
-  return std::make_unique<NormaliseKernel>(request, std::move(analysis), copy, std::move(prologue), std::move(epilogue), shape, operands[0],
-                                           operands[1]);
+  return std::make_unique<NormaliseKernel>(request, std::move(analysis), copy, std::move(prologue), std::move(epilogue),
+                                           shape, operands[0], operands[1]);
 }
 
 }  // namespace weft::backends::tbb

@@ -1,5 +1,6 @@
-// Programs around one reduction: elementwise prologue, sum / mean / max / min / prod over any axes, elementwise epilogue.
-// The order of additions depends on the shape alone, never on parts or threads.
+// Programs around one reduction: elementwise prologue, sum / mean / max / min / prod over any axes, elementwise
+// epilogue. Values of the prologue's domain may be outputs too: x' and mean(x') from one pass (squeeze-excite). The
+// order of additions depends on the shape alone, never on parts or threads.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,7 +18,8 @@ constexpr int64_t kRun = 64;      // rows added in f32 before they go to double
 /// Sums of 1024 in f32, those in double.
 double blocked_sum(const float* x, int64_t n) {
   double total = 0;
-  for (int64_t i = 0; i < n; i += 1024) total += row_functions().sum(x + i, static_cast<size_t>(std::min<int64_t>(1024, n - i)));
+  for (int64_t i = 0; i < n; i += 1024)
+    total += row_functions().sum(x + i, static_cast<size_t>(std::min<int64_t>(1024, n - i)));
   return total;
 }
 
@@ -44,7 +46,8 @@ struct Accumulator {
       case Op::reduce_prod:
         for (int64_t i = 0; i < n; ++i) wide *= x[i];
         break;
-      default: wide += blocked_sum(x, n);
+      default:
+        wide += blocked_sum(x, n);
     }
   }
   float result(int64_t count) const {
@@ -55,17 +58,26 @@ struct Accumulator {
 
 class ReduceKernel : public FamilyKernel {
  public:
-  ReduceKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, Op op, Code prologue, Epilogue epilogue, int64_t count)
-      : FamilyKernel(std::move(analysis)), op_(op), prologue_(std::move(prologue)), epilogue_(std::move(epilogue)), count_(count) {
+  /// The prologue's first output is reduced; the others go to the outputs numbered `kept`.
+  ReduceKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, Op op, Code prologue,
+               Epilogue epilogue, int64_t count, std::vector<size_t> kept)
+      : FamilyKernel(std::move(analysis)),
+        op_(op),
+        prologue_(std::move(prologue)),
+        epilogue_(std::move(epilogue)),
+        count_(count),
+        kept_(std::move(kept)) {
     const size_t reduced = prologue_.groups[1];
     for (size_t i = reduced; i < prologue_.dims.size(); ++i) columns_ *= prologue_.dims[i];
     columnwise_ = reduced < prologue_.dims.size();
     results_ = epilogue_.elements();
     const double n = static_cast<double>(prologue_.elements);
     Load load;
-    load.bytes = leaf_bytes(*analysis_, prologue_) + 4.0 * static_cast<double>(results_) + leaf_bytes(*analysis_, epilogue_.code());
-    load.compute_ns = n * (prologue_.nanoseconds_per_element() + 0.06) + 40 * n / static_cast<double>(prologue_.block) +
-                      static_cast<double>(results_) * (epilogue_.code().nanoseconds_per_element() + (columnwise_ ? 0.2 : 12)) + 100;
+    load.bytes = leaf_bytes(*analysis_, prologue_) + 4.0 * static_cast<double>(results_) +
+                 leaf_bytes(*analysis_, epilogue_.code()) + 4.0 * n * static_cast<double>(kept_.size());
+    load.compute_ns =
+        n * (prologue_.nanoseconds_per_element() + 0.06) + 40 * n / static_cast<double>(prologue_.block) +
+        static_cast<double>(results_) * (epilogue_.code().nanoseconds_per_element() + (columnwise_ ? 0.2 : 12)) + 100;
     for (const CodeLeaf& leaf : prologue_.leaves) {
       if (leaf.strides.back() != 1 && leaf.strides.back() != 0) load.compute_ns += 0.5 * n;
     }
@@ -74,13 +86,16 @@ class ReduceKernel : public FamilyKernel {
     price(load, request.threads, name);
     prologue_scratch_ = align64(prologue_.scratch_bytes);
     epilogue_scratch_ = align64(epilogue_.scratch_bytes());
-    resources_.scratch_bytes = prologue_scratch_ + epilogue_scratch_ + kChunk * 8 + kChunk * 4 * 2 + align64(prologue_.block * 4);
+    resources_.scratch_bytes =
+        prologue_scratch_ + epilogue_scratch_ + kChunk * 8 + kChunk * 4 * 2 + align64(prologue_.block * 4);
   }
 
   void run(const RunContext& context, int part) const override {
     if (results_ == 0) return;
     char* scratch = static_cast<char*>(context.scratch);
     Block block(prologue_, sources(context), scratch);
+    std::vector<void*> kept;
+    for (size_t output : kept_) kept.push_back(context.outputs[output]);
     Epilogue::Runner epilogue(epilogue_, sources(context), scratch + prologue_scratch_, context);
     char* rest = scratch + prologue_scratch_ + epilogue_scratch_;
     Buffers buffers;
@@ -92,8 +107,10 @@ class ReduceKernel : public FamilyKernel {
     for (int64_t begin = share.begin; begin < share.end; begin += kChunk) {
       const int64_t n = std::min(kChunk, share.end - begin);
       float* to = epilogue.place(begin, buffers.results);
-      if (columnwise_) reduce_columns(block, begin, n, buffers, to);
-      else reduce_rows(block, begin, n, buffers, to);
+      if (columnwise_)
+        reduce_columns(block, kept, begin, n, buffers, to);
+      else
+        reduce_rows(block, kept, begin, n, buffers, to);
       epilogue.finish(begin, n, to);
     }
   }
@@ -109,15 +126,25 @@ class ReduceKernel : public FamilyKernel {
   int64_t grain() const { return columnwise_ ? 16 : 1; }
 
   /// Reduced axes innermost: result f is the reduction of elements [f * count, (f + 1) * count) of the domain.
-  void reduce_rows(Block& block, int64_t begin, int64_t n, const Buffers& buffers, float* to) const {
+  void reduce_rows(Block& block, const std::vector<void*>& kept, int64_t begin, int64_t n, const Buffers& buffers,
+                   float* to) const {
     Accumulator open(op_);
-    boost::container::small_vector<void*, 1> none(1, nullptr);
+    boost::container::small_vector<void*, 2> none(1 + kept.size(), nullptr);
     for_boxes(prologue_, begin * count_, (begin + n) * count_, [&](const Box& box, int64_t flat, int64_t size) {
       block.run(box, none.data());
+      for (size_t k = 0; k < kept.size(); ++k) block.scatter(k + 1, kept[k]);
       const float* data = static_cast<const float*>(block.result(0));
       while (size > 0) {
         const int64_t row = flat / count_, column = flat % count_, take = std::min(size, count_ - column);
         const bool whole = take == count_, ends = column + take == count_;
+        if (whole && size > take && count_ <= 1024 && (op_ == Op::reduce_sum || op_ == Op::reduce_mean)) {
+          const int64_t rows = size / count_;
+          sum_short_rows(data, rows, to + (row - begin));
+          flat += rows * count_;
+          data += rows * count_;
+          size -= rows * count_;
+          continue;
+        }
         if (whole) {
           Accumulator one(op_);
           one.take(data, take);
@@ -141,21 +168,30 @@ class ReduceKernel : public FamilyKernel {
     });
   }
 
+  void sum_short_rows(const float* data, int64_t rows, float* to) const {
+    row_functions().sum_rows(data, static_cast<size_t>(rows), static_cast<size_t>(count_), to);
+    if (op_ != Op::reduce_mean) return;
+    for (int64_t i = 0; i < rows; ++i)
+      to[i] = static_cast<float>(static_cast<double>(to[i]) / static_cast<double>(count_));
+  }
+
   /// Kept axes innermost: whole rows of results are accumulated.
-  void reduce_columns(Block& block, int64_t begin, int64_t n, const Buffers& buffers, float* to) const {
+  void reduce_columns(Block& block, const std::vector<void*>& kept, int64_t begin, int64_t n, const Buffers& buffers,
+                      float* to) const {
     while (n > 0) {
       const int64_t column = begin % columns_, take = std::min(n, columns_ - column);
-      accumulate_run(block, begin / columns_, column, take, buffers, to);
+      accumulate_run(block, kept, begin / columns_, column, take, buffers, to);
       begin += take;
       to += take;
       n -= take;
     }
   }
 
-  void accumulate_run(Block& block, int64_t outer, int64_t column, int64_t width, const Buffers& buffers, float* to) const {
-    const size_t kept = prologue_.groups[0], last = prologue_.dims.size() - 1, row_dim = last - 1;
+  void accumulate_run(Block& block, const std::vector<void*>& kept, int64_t outer, int64_t column, int64_t width,
+                      const Buffers& buffers, float* to) const {
+    const size_t outer_dims = prologue_.groups[0], last = prologue_.dims.size() - 1, row_dim = last - 1;
     Box box;
-    for (size_t i = kept; i-- > 0;) {
+    for (size_t i = outer_dims; i-- > 0;) {
       box.start[i] = outer % prologue_.dims[i];
       outer /= prologue_.dims[i];
       box.extent[i] = 1;
@@ -164,7 +200,9 @@ class ReduceKernel : public FamilyKernel {
     box.extent[last] = width;
     const RowFunctions& rows = row_functions();
     const bool adds = op_ == Op::reduce_sum || op_ == Op::reduce_mean;
-    const float start = adds ? 0 : op_ == Op::reduce_max ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+    const float start = adds                    ? 0
+                        : op_ == Op::reduce_max ? -std::numeric_limits<float>::infinity()
+                                                : std::numeric_limits<float>::infinity();
     std::fill_n(buffers.narrow, width, start);
     std::fill_n(buffers.wide, width, 0.0);
     const auto flush = [&] {
@@ -173,11 +211,11 @@ class ReduceKernel : public FamilyKernel {
     };
     const int64_t inner_rows = prologue_.dims[row_dim], most = std::max<int64_t>(1, prologue_.block / width);
     const int64_t outer_rows = count_ / inner_rows;
-    boost::container::small_vector<void*, 1> none(1, nullptr);
+    boost::container::small_vector<void*, 2> none(1 + kept.size(), nullptr);
     int64_t seen = 0;
     for (int64_t r = 0; r < outer_rows; ++r) {
       int64_t rest = r;
-      for (size_t i = row_dim; i-- > kept;) {
+      for (size_t i = row_dim; i-- > outer_dims;) {
         box.start[i] = rest % prologue_.dims[i];
         rest /= prologue_.dims[i];
         box.extent[i] = 1;
@@ -186,12 +224,16 @@ class ReduceKernel : public FamilyKernel {
         box.start[row_dim] = row;
         box.extent[row_dim] = std::min(most, inner_rows - row);
         block.run(box, none.data());
+        for (size_t k = 0; k < kept.size(); ++k) block.scatter(k + 1, kept[k]);
         const float* data = static_cast<const float*>(block.result(0));
         for (int64_t k = 0; k < box.extent[row_dim]; ++k, data += width) {
           const size_t count = static_cast<size_t>(width);
-          if (op_ == Op::reduce_max) rows.max_into(buffers.narrow, data, count);
-          else if (op_ == Op::reduce_min) rows.min_into(buffers.narrow, data, count);
-          else rows.add_into(buffers.narrow, data, count);
+          if (op_ == Op::reduce_max)
+            rows.max_into(buffers.narrow, data, count);
+          else if (op_ == Op::reduce_min)
+            rows.min_into(buffers.narrow, data, count);
+          else
+            rows.add_into(buffers.narrow, data, count);
           if (adds && ++seen % kRun == 0) flush();
         }
       }
@@ -208,7 +250,8 @@ class ReduceKernel : public FamilyKernel {
   Op op_;
   Code prologue_;
   Epilogue epilogue_;
-  int64_t count_;    ///< elements reduced to one
+  int64_t count_;  ///< elements reduced to one
+  std::vector<size_t> kept_;
   int64_t results_ = 0, columns_ = 1;
   bool columnwise_ = false;
   int64_t prologue_scratch_ = 0, epilogue_scratch_ = 0;
@@ -226,7 +269,8 @@ Match match_reduce(const FamilyRequest& request) {
   auto analysis = std::make_shared<Analysis>(*request.analysis);
   const ExprId x = anchor.operands[0];
   const Ints dims = analysis->exprs[x].dims;
-  if (analysis->exprs[x].dtype != ir::DType::f32) return no(fmt::format("dtype {}", ir::to_string(analysis->exprs[x].dtype)));
+  if (analysis->exprs[x].dtype != ir::DType::f32)
+    return no(fmt::format("dtype {}", ir::to_string(analysis->exprs[x].dtype)));
   std::vector<bool> reduced(dims.size(), false);
   int64_t count = 1;
   for (int64_t axis : anchor.node->attributes->ints("axes")) {
@@ -234,32 +278,55 @@ Match match_reduce(const FamilyRequest& request) {
   }
   for (size_t i = 0; i < dims.size(); ++i) count *= reduced[i] ? dims[i] : 1;
   if (count == 0) return no("nothing is reduced");
+  // Outputs that do not depend on the reduction are values of the prologue's domain.
+  std::vector<size_t> kept, reduced_outputs;
+  for (size_t i = 0; i < analysis->outputs.size(); ++i) {
+    const std::vector<ExprId> below = analysis->exprs.reachable({analysis->outputs[i]});
+    const bool depends = std::any_of(below.begin(), below.end(), [&](ExprId id) {
+      return analysis->exprs[id].kind == Expr::Kind::leaf && analysis->exprs[id].source == anchor.sources[0];
+    });
+    (depends ? reduced_outputs : kept).push_back(i);
+    if (!depends && analysis->exprs[analysis->outputs[i]].dims != dims)
+      return no("an output that has neither the shape of the operand nor the result");
+  }
+  if (reduced_outputs.empty()) return no("no output depends on the reduction");
   // Kept axes behind the last reduced one stay innermost; their rows are accumulated.
   size_t tail = dims.size();
   while (tail > 0 && !reduced[tail - 1]) --tail;
   const auto arrange = [&](size_t from_tail) {
     Ints order;
-    std::vector<size_t> barriers;
     for (size_t i = 0; i < from_tail; ++i) {
       if (!reduced[i]) order.push_back(static_cast<int64_t>(i));
     }
-    barriers.push_back(order.size());
+    const size_t outer = order.size();
     for (size_t i = 0; i < dims.size(); ++i) {
       if (reduced[i]) order.push_back(static_cast<int64_t>(i));
     }
-    barriers.push_back(order.size());
+    const std::vector<size_t> barriers = {outer, order.size()};
     for (size_t i = from_tail; i < dims.size(); ++i) order.push_back(static_cast<int64_t>(i));
-    const ExprId arranged = analysis->exprs.transpose(x, order);
-    return Code(*analysis, {arranged}, {}, barriers);
+    const Ints natural = row_major(dims);
+    Ints permuted;
+    for (int64_t axis : order) permuted.push_back(natural[static_cast<size_t>(axis)]);
+    std::vector<ExprId> roots = {analysis->exprs.transpose(x, order)};
+    Ints own;
+    for (int64_t axis : order) own.push_back(dims[static_cast<size_t>(axis)]);
+    std::vector<Target> targets = {{0, row_major(own)}};
+    for (size_t i : kept) {
+      roots.push_back(analysis->exprs.transpose(analysis->outputs[i], order));
+      targets.push_back({0, permuted});
+    }
+    return Code(*analysis, roots, targets, barriers);
   };
   Code prologue = arrange(tail);
   if (!prologue.refusal.empty()) return no(prologue.refusal);
   const size_t inner_dims = prologue.dims.size() - prologue.groups[1];
   const bool columns_fit = inner_dims == 1 && prologue.groups[1] > prologue.groups[0] && prologue.dims.back() > 1;
   if (inner_dims > 0 && (!columns_fit || op == Op::reduce_prod)) prologue = arrange(dims.size());
-  Epilogue epilogue(*analysis, anchor.sources[0]);
+  Epilogue epilogue(*analysis, anchor.sources[0], reduced_outputs);
   if (!epilogue.refusal.empty()) return no(epilogue.refusal);
-  return std::make_unique<ReduceKernel>(request, std::move(analysis), op, std::move(prologue), std::move(epilogue), count);
+  if (epilogue.elements() == 0 && !kept.empty()) return no("an empty operand");
+  return std::make_unique<ReduceKernel>(request, std::move(analysis), op, std::move(prologue), std::move(epilogue),
+                                        count, std::move(kept));
 }
 
 }  // namespace weft::backends::tbb

@@ -1,5 +1,5 @@
-// resize of one or two neighbouring axes, nearest or linear, f32, with elementwise epilogue. Coordinates are tables made at
-// compile time with the formulas of ONNX Resize 13, as in the op table.
+// resize of one or two neighbouring axes, nearest or linear, f32, with elementwise epilogue. Coordinates are tables
+// made at compile time with the formulas of ONNX Resize 13, as in the op table.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -42,7 +42,8 @@ std::vector<Tap> taps_of(const ir::Attributes& attributes, int64_t in, int64_t o
       tap.first = tap.second = i;
       continue;
     }
-    const double position = std::clamp(position_of(attributes.text("coordinate"), i, in, out, scale), -2.0, static_cast<double>(in) + 1.0);
+    const double position =
+        std::clamp(position_of(attributes.text("coordinate"), i, in, out, scale), -2.0, static_cast<double>(in) + 1.0);
     if (attributes.text("mode") == "nearest") {
       tap.first = tap.second = held(nearest_of(attributes.text("nearest"), position));
       continue;
@@ -63,21 +64,29 @@ struct ResizeShape {
 
 class ResizeKernel : public FamilyKernel {
  public:
-  ResizeKernel(const FamilyRequest& request, ResizeShape shape, int x, std::vector<Tap> rows, std::vector<Tap> columns, Epilogue epilogue)
-      : FamilyKernel(request.analysis), shape_(shape), x_(x), rows_(std::move(rows)), columns_(std::move(columns)), epilogue_(std::move(epilogue)) {
+  ResizeKernel(const FamilyRequest& request, ResizeShape shape, int x, std::vector<Tap> rows, std::vector<Tap> columns,
+               Epilogue epilogue)
+      : FamilyKernel(request.analysis),
+        shape_(shape),
+        x_(x),
+        rows_(std::move(rows)),
+        columns_(std::move(columns)),
+        epilogue_(std::move(epilogue)) {
     const double n = static_cast<double>(epilogue_.elements());
     Load load;
-    load.bytes = 4 * (n + static_cast<double>(shape_.outer * shape_.height * shape_.width * shape_.inner)) + leaf_bytes(*analysis_, epilogue_.code());
+    load.bytes = 4 * (n + static_cast<double>(shape_.outer * shape_.height * shape_.width * shape_.inner)) +
+                 leaf_bytes(*analysis_, epilogue_.code());
     const bool linear = std::any_of(rows_.begin(), rows_.end(), [](const Tap& t) { return t.t != 0; }) ||
                         std::any_of(columns_.begin(), columns_.end(), [](const Tap& t) { return t.t != 0; });
     const double pixels = n / static_cast<double>(shape_.inner);
-    load.compute_ns = pixels * (shape_.inner == 1 ? (linear ? 1.2 : 0.6) : (linear ? 10.0 : 4.0)) + n * (linear ? 0.12 : 0.03) +
-                      n * epilogue_.code().nanoseconds_per_element() + 100;
+    load.compute_ns = pixels * (shape_.inner == 1 ? (linear ? 1.2 : 0.6) : (linear ? 10.0 : 4.0)) +
+                      n * (linear ? 0.12 : 0.03) + n * epilogue_.code().nanoseconds_per_element() + 100;
     load.units = shape_.outer * static_cast<int64_t>(rows_.size());
     name = "resize";
     price(load, request.threads, name);
     epilogue_scratch_ = align64(epilogue_.scratch_bytes());
-    const int64_t blended = align64(4 * shape_.width * shape_.inner), row = align64(4 * static_cast<int64_t>(columns_.size()) * shape_.inner);
+    const int64_t blended = align64(4 * shape_.width * shape_.inner),
+                  row = align64(4 * static_cast<int64_t>(columns_.size()) * shape_.inner);
     resources_.scratch_bytes = epilogue_scratch_ + blended + row;
   }
 
@@ -86,17 +95,20 @@ class ResizeKernel : public FamilyKernel {
     char* scratch = static_cast<char*>(context.scratch);
     Epilogue::Runner runner(epilogue_, bases, scratch, context);
     float* blended = reinterpret_cast<float*>(scratch + epilogue_scratch_);
-    const int64_t source_row = shape_.width * shape_.inner, result_row = static_cast<int64_t>(columns_.size()) * shape_.inner;
+    const int64_t source_row = shape_.width * shape_.inner,
+                  result_row = static_cast<int64_t>(columns_.size()) * shape_.inner;
     float* buffer = blended + align64(4 * source_row) / 4;
     const int64_t rows = static_cast<int64_t>(rows_.size());
     const Share share = share_of(shape_.outer * rows, 1, part, parts());
     for (int64_t at = share.begin; at < share.end; ++at) {
       const Tap& tap = rows_[static_cast<size_t>(at % rows)];
-      const float* image = static_cast<const float*>(bases[static_cast<size_t>(x_)]) + at / rows * shape_.height * source_row;
+      const float* image =
+          static_cast<const float*>(bases[static_cast<size_t>(x_)]) + at / rows * shape_.height * source_row;
       const float* line = image + tap.first * source_row;
       if (tap.t != 0) {
         row_functions().scale(line, blended, static_cast<size_t>(source_row), tap.t0);
-        row_functions().multiply_add_into(blended, image + tap.second * source_row, static_cast<size_t>(source_row), tap.t);
+        row_functions().multiply_add_into(blended, image + tap.second * source_row, static_cast<size_t>(source_row),
+                                          tap.t);
         line = blended;
       }
       float* to = runner.place(at * result_row, buffer);
@@ -169,7 +181,8 @@ Match match_resize(const FamilyRequest& request) {
   columns = taps_of(attributes, in[axes.back()], out[axes.back()], attributes.reals("scales")[axes.back()]);
   Epilogue epilogue(analysis, anchor.sources[0]);
   if (!epilogue.refusal.empty()) return no(epilogue.refusal);
-  return std::make_unique<ResizeKernel>(request, shape, analysis.exprs[anchor.operands[0]].source, std::move(rows), std::move(columns), std::move(epilogue));
+  return std::make_unique<ResizeKernel>(request, shape, analysis.exprs[anchor.operands[0]].source, std::move(rows),
+                                        std::move(columns), std::move(epilogue));
 }
 
 }  // namespace weft::backends::tbb

@@ -18,8 +18,8 @@ class TbbBackend : public Backend {
 
   std::string version() const override {
     const ir::MachineFacts& m = machine();
-    return fmt::format("tbb 1 {} {:g} GFLOP/s, L2 {} {:g} GB/s, L3 {} {:g} GB/s, DRAM {:g} GB/s, launch {:g} ns", m.cpu, m.gflops_f32,
-                       m.l2_bytes, m.l2_gbps, m.l3_bytes, m.l3_gbps, m.dram_gbps, m.launch_ns);
+    return fmt::format("tbb 1 {} {:g} GFLOP/s, L2 {} {:g} GB/s, L3 {} {:g} GB/s, DRAM {:g} GB/s, launch {:g} ns", m.cpu,
+                       m.gflops_f32, m.l2_bytes, m.l2_gbps, m.l3_bytes, m.l3_gbps, m.dram_gbps, m.launch_ns);
   }
 
   const ir::MachineFacts& machine() const override { return tbb::machine(); }
@@ -31,7 +31,9 @@ class TbbBackend : public Backend {
     return ir::KernelEstimate{kernel.name, static_cast<uint64_t>(std::min(kernel.nanoseconds, 1e17))};
   }
 
-  ir::KernelResources resources(const ir::KernelRequest& request) const override { return compile(request)->resources(); }
+  ir::KernelResources resources(const ir::KernelRequest& request) const override {
+    return compile(request)->resources();
+  }
 
   std::unique_ptr<Kernel> compile(const ir::KernelRequest& request) const override {
     Match match = find(request);

@@ -56,7 +56,8 @@ void columns(const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
   if (r < m) tile<1, kN>(a + r * lda, lda, b, ldb, c + r * ldc, ldc, k);
 }
 
-void gemm(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t m, int64_t n, int64_t k) {
+void gemm(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t m, int64_t n,
+          int64_t k) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(DF()));
   int64_t j = 0;
   for (; j + kVectors * lanes <= n; j += kVectors * lanes) columns<kVectors>(a, lda, b + j, ldb, c + j, ldc, m, k);

@@ -1,5 +1,6 @@
 // The table of chunk functions, compiled once for each instruction set and chosen at run time (Highway).
-// FP contraction is off for this file (CMakeLists.txt): x * y + z rounds twice, as the op table says, unless MulAdd is written.
+// FP contraction is off for this file (CMakeLists.txt): x * y + z rounds twice, as the op table says, unless MulAdd is
+// written.
 #include "backends/tbb/vector_ops.hpp"
 
 #include <array>
@@ -9,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "backends/tbb/vector_ops.cpp"
 #include "hwy/foreach_target.h"
 //
-#include "backends/tbb/vector_math-inl.hpp"
+#include "backends/tbb/vector_math_inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,7 +21,8 @@ using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
 constexpr size_t kMaxLanes = 16;
 
-// ---- drivers: whole vectors straight from memory, the rest through padded buffers ---------------------------------------
+// ---- drivers: whole vectors straight from memory, the rest through padded buffers
+// ---------------------------------------
 
 struct F32 {
   using T = float;
@@ -52,12 +54,16 @@ struct Int {
   using DI = hn::Rebind<int32_t, DF>;
   using DE = hn::Rebind<Element, DF>;
   static HWY_INLINE hn::Vec<DI> load(const T* p) {
-    if constexpr (sizeof(T) == 4) return hn::LoadU(DI(), p);
-    else return hn::PromoteTo(DI(), hn::LoadU(DE(), p));
+    if constexpr (sizeof(T) == 4)
+      return hn::LoadU(DI(), p);
+    else
+      return hn::PromoteTo(DI(), hn::LoadU(DE(), p));
   }
   static HWY_INLINE void store(hn::Vec<DI> v, T* p) {
-    if constexpr (sizeof(T) == 4) hn::StoreU(v, DI(), p);
-    else hn::StoreU(hn::DemoteTo(DE(), v), DE(), p);
+    if constexpr (sizeof(T) == 4)
+      hn::StoreU(v, DI(), p);
+    else
+      hn::StoreU(hn::DemoteTo(DE(), v), DE(), p);
   }
 };
 
@@ -79,8 +85,10 @@ void unary(const ChunkArgs& args) {
 
 template <class In, bool kScalar>
 HWY_INLINE auto operand(const typename In::T* p, size_t i) {
-  if constexpr (kScalar) return In::splat(*p);
-  else return In::load(p + i);
+  if constexpr (kScalar)
+    return In::splat(*p);
+  else
+    return In::load(p + i);
 }
 
 template <class In, bool kScalar>
@@ -145,7 +153,8 @@ void logical(const ChunkArgs& args) {
   bytes<F>(args, kScalars);
 }
 
-// ---- one element (lane) -----------------------------------------------------------------------------------------------
+// ---- one element (lane)
+// -----------------------------------------------------------------------------------------------
 
 HWY_INLINE VF set(float v) { return hn::Set(DF(), v); }
 HWY_INLINE VF max_ieee(VF a, VF b) {
@@ -159,17 +168,19 @@ HWY_INLINE VF min_ieee(VF a, VF b) {
   return hn::IfThenElse(hn::IsNaN(a), a, r);
 }
 
-#define WEFT_UNARY(name, expression)                              \
-  struct name##_f {                                               \
-    static HWY_INLINE auto apply(VF x, const ChunkArgs& args) {   \
-      const DF d;                                                 \
-      (void)d, (void)args;                                        \
-      return expression;                                          \
-    }                                                             \
+#define WEFT_UNARY(name, expression)                            \
+  struct name##_f {                                             \
+    static HWY_INLINE auto apply(VF x, const ChunkArgs& args) { \
+      const DF d;                                               \
+      (void)d, (void)args;                                      \
+      return expression;                                        \
+    }                                                           \
   };
 WEFT_UNARY(neg, hn::Neg(x))
 WEFT_UNARY(abs, hn::Abs(x))
-WEFT_UNARY(sign, hn::IfThenElse(hn::Gt(x, hn::Zero(d)), set(1), hn::IfThenElse(hn::Lt(x, hn::Zero(d)), set(-1), hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), x))))
+WEFT_UNARY(sign, hn::IfThenElse(hn::Gt(x, hn::Zero(d)), set(1),
+                                hn::IfThenElse(hn::Lt(x, hn::Zero(d)), set(-1),
+                                               hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), x))))
 WEFT_UNARY(sqrt, hn::Sqrt(x))
 WEFT_UNARY(rsqrt, hn::Div(set(1), hn::Sqrt(x)))
 WEFT_UNARY(reciprocal, hn::Div(set(1), x))
@@ -179,8 +190,10 @@ WEFT_UNARY(tanh, Tanh(d, x))
 WEFT_UNARY(erf, Erf(d, x))
 WEFT_UNARY(sigmoid, Sigmoid(d, x))
 WEFT_UNARY(relu, hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x))
-WEFT_UNARY(softplus, hn::IfThenElse(hn::IsNaN(x), x, hn::Add(hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x), Log1P(d, Exp(d, hn::Neg(hn::Abs(x)))))))
-WEFT_UNARY(silu, hn::Div(x, hn::Add(set(1), Exp(d, hn::Neg(x)))))
+WEFT_UNARY(softplus, hn::IfThenElse(hn::IsNaN(x), x,
+                                    hn::Add(hn::IfThenZeroElse(hn::Le(x, hn::Zero(d)), x),
+                                            Log1P(d, Exp(d, hn::Neg(hn::Abs(x)))))))
+WEFT_UNARY(silu, Silu(d, x))
 WEFT_UNARY(hard_swish, hn::Mul(x, hn::Mul(hn::Min(hn::Max(hn::Add(x, set(3)), hn::Zero(d)), set(6)), set(1.0f / 6))))
 WEFT_UNARY(floor, hn::Floor(x))
 WEFT_UNARY(ceil, hn::Ceil(x))
@@ -192,17 +205,16 @@ WEFT_UNARY(gelu_erf, GeluErf(d, x))
 WEFT_UNARY(gelu_tanh, GeluTanh(d, x))
 WEFT_UNARY(square, hn::Mul(x, x))
 WEFT_UNARY(cube, hn::Mul(hn::Mul(x, x), x))
-WEFT_UNARY(sqrt_pow, hn::IfThenElse(hn::Eq(hn::Abs(x), set(std::numeric_limits<float>::infinity())), hn::Abs(x), hn::Sqrt(hn::Add(x, hn::Zero(d)))))
+WEFT_UNARY(sqrt_pow, hn::IfThenElse(hn::Eq(hn::Abs(x), set(std::numeric_limits<float>::infinity())), hn::Abs(x),
+                                    hn::Sqrt(hn::Add(x, hn::Zero(d)))))
 WEFT_UNARY(is_nan, hn::IsNaN(x))
 WEFT_UNARY(is_inf, hn::Eq(hn::Abs(x), set(std::numeric_limits<float>::infinity())))
 WEFT_UNARY(bool_from_f32, hn::Not(hn::Eq(x, hn::Zero(d))))
 #undef WEFT_UNARY
 
-#define WEFT_BINARY(name, expression)                  \
-  struct name##_f {                                    \
-    static HWY_INLINE auto apply(VF a, VF b) {         \
-      return expression;                               \
-    }                                                  \
+#define WEFT_BINARY(name, expression)                               \
+  struct name##_f {                                                 \
+    static HWY_INLINE auto apply(VF a, VF b) { return expression; } \
   };
 WEFT_BINARY(add, hn::Add(a, b))
 WEFT_BINARY(sub, hn::Sub(a, b))
@@ -275,7 +287,8 @@ void bf16_from_f32(const ChunkArgs& args) {
   for (size_t i = 0; i < args.n; ++i) out[i] = ir::f32_to_bf16(a[i]);
 }
 
-// ---- the table --------------------------------------------------------------------------------------------------------
+// ---- the table
+// --------------------------------------------------------------------------------------------------------
 
 using Table = std::array<std::array<ChunkFunction, 8>, static_cast<size_t>(VectorOp::count_)>;
 
@@ -291,12 +304,14 @@ Table make_table() {
   Table t{};
   const auto at = [&](VectorOp op) -> std::array<ChunkFunction, 8>& { return t[static_cast<size_t>(op)]; };
 #define WEFT_U(name) at(VectorOp::name)[0] = unary<F32, F32, name##_f>;
-  WEFT_U(neg) WEFT_U(abs) WEFT_U(sign) WEFT_U(sqrt) WEFT_U(rsqrt) WEFT_U(reciprocal) WEFT_U(exp) WEFT_U(log) WEFT_U(tanh)
-  WEFT_U(erf) WEFT_U(sigmoid) WEFT_U(relu) WEFT_U(softplus) WEFT_U(silu) WEFT_U(hard_swish) WEFT_U(floor) WEFT_U(ceil)
-  WEFT_U(round) WEFT_U(leaky_relu) WEFT_U(elu) WEFT_U(hard_sigmoid) WEFT_U(gelu_erf) WEFT_U(gelu_tanh) WEFT_U(square)
-  WEFT_U(cube) WEFT_U(sqrt_pow)
+  WEFT_U(neg)
+  WEFT_U(abs)
+  WEFT_U(sign) WEFT_U(sqrt) WEFT_U(rsqrt) WEFT_U(reciprocal) WEFT_U(exp) WEFT_U(log) WEFT_U(tanh) WEFT_U(erf)
+      WEFT_U(sigmoid) WEFT_U(relu) WEFT_U(softplus) WEFT_U(silu) WEFT_U(hard_swish) WEFT_U(floor) WEFT_U(ceil)
+          WEFT_U(round) WEFT_U(leaky_relu) WEFT_U(elu) WEFT_U(hard_sigmoid) WEFT_U(gelu_erf) WEFT_U(gelu_tanh)
+              WEFT_U(square) WEFT_U(cube) WEFT_U(sqrt_pow)
 #undef WEFT_U
-  at(VectorOp::is_nan)[0] = unary<F32, Bool, is_nan_f>;
+                  at(VectorOp::is_nan)[0] = unary<F32, Bool, is_nan_f>;
   at(VectorOp::is_inf)[0] = unary<F32, Bool, is_inf_f>;
   at(VectorOp::bool_from_f32)[0] = unary<F32, Bool, bool_from_f32_f>;
   at(VectorOp::f32_from_byte)[0] = unary<Int<uint8_t>, F32, from_int_f>;
@@ -308,17 +323,18 @@ Table make_table() {
   at(VectorOp::bf16_from_f32)[0] = bf16_from_f32;
   at(VectorOp::logical_not)[0] = logical_not;
 #define WEFT_B(name, Out) fill_binary<F32, Out, name##_f>(t, VectorOp::name);
-  WEFT_B(add, F32) WEFT_B(sub, F32) WEFT_B(mul, F32) WEFT_B(div, F32) WEFT_B(max, F32) WEFT_B(min, F32)
-  WEFT_B(equal, Bool) WEFT_B(not_equal, Bool) WEFT_B(less, Bool) WEFT_B(less_equal, Bool) WEFT_B(greater, Bool)
-  WEFT_B(greater_equal, Bool)
+  WEFT_B(add, F32)
+  WEFT_B(sub, F32)
+  WEFT_B(mul, F32) WEFT_B(div, F32) WEFT_B(max, F32) WEFT_B(min, F32) WEFT_B(equal, Bool) WEFT_B(not_equal, Bool)
+      WEFT_B(less, Bool) WEFT_B(less_equal, Bool) WEFT_B(greater, Bool) WEFT_B(greater_equal, Bool)
 #undef WEFT_B
-#define WEFT_L(name, F)                              \
-  at(VectorOp::name)[0] = logical<F, 0>;             \
-  at(VectorOp::name)[1] = logical<F, 1>;             \
+#define WEFT_L(name, F)                  \
+  at(VectorOp::name)[0] = logical<F, 0>; \
+  at(VectorOp::name)[1] = logical<F, 1>; \
   at(VectorOp::name)[2] = logical<F, 2>;
-  WEFT_L(logical_and, and_f) WEFT_L(logical_or, or_f) WEFT_L(logical_xor, xor_f)
+          WEFT_L(logical_and, and_f) WEFT_L(logical_or, or_f) WEFT_L(logical_xor, xor_f)
 #undef WEFT_L
-  at(VectorOp::where)[0] = ternary<Bool, where_f, 0>;
+              at(VectorOp::where)[0] = ternary<Bool, where_f, 0>;
   at(VectorOp::where)[2] = ternary<Bool, where_f, 2>;
   at(VectorOp::where)[4] = ternary<Bool, where_f, 4>;
   at(VectorOp::where)[6] = ternary<Bool, where_f, 6>;
@@ -346,22 +362,35 @@ namespace {
 /// Nanoseconds an element with 4, 8 and 16 lanes at about 3.5 GHz, measured by tests/bench/backends_bench.cpp.
 double cost_at_16_lanes(VectorOp op) {
   switch (op) {
-    case VectorOp::exp: return 0.22;
-    case VectorOp::log: return 0.3;
-    case VectorOp::tanh: return 0.45;
-    case VectorOp::erf: return 0.4;
-    case VectorOp::sigmoid: return 0.4;
-    case VectorOp::softplus: return 0.7;
-    case VectorOp::silu: return 0.35;
-    case VectorOp::elu: return 0.25;
-    case VectorOp::gelu_erf: return 0.45;
-    case VectorOp::gelu_tanh: return 0.5;
+    case VectorOp::exp:
+      return 0.35;
+    case VectorOp::log:
+      return 0.45;
+    case VectorOp::tanh:
+      return 0.4;
+    case VectorOp::erf:
+      return 0.8;
+    case VectorOp::sigmoid:
+      return 0.4;
+    case VectorOp::softplus:
+      return 0.7;
+    case VectorOp::silu:
+      return 0.35;
+    case VectorOp::elu:
+      return 0.25;
+    case VectorOp::gelu_erf:
+      return 0.9;
+    case VectorOp::gelu_tanh:
+      return 0.5;
     case VectorOp::sqrt:
     case VectorOp::sqrt_pow:
     case VectorOp::div:
-    case VectorOp::reciprocal: return 0.2;
-    case VectorOp::rsqrt: return 0.35;
-    default: return 0.05;
+    case VectorOp::reciprocal:
+      return 0.2;
+    case VectorOp::rsqrt:
+      return 0.35;
+    default:
+      return 0.05;
   }
 }
 
@@ -393,7 +422,9 @@ std::optional<VectorForm> pow_form(std::optional<double> exponent) {
 }  // namespace
 
 double chunk_cost(VectorOp op) {
-  static const double factor = std::strcmp(instruction_set(), "avx3") == 0 ? 1.0 : std::strcmp(instruction_set(), "avx2") == 0 ? 1.6 : 4.0;
+  static const double factor = std::strcmp(instruction_set(), "avx3") == 0   ? 1.0
+                               : std::strcmp(instruction_set(), "avx2") == 0 ? 1.6
+                                                                             : 4.0;
   return cost_at_16_lanes(op) * factor;
 }
 
@@ -403,33 +434,49 @@ std::optional<VectorForm> vector_form(const ir::Node& node, const ir::DType* ope
   const auto f32 = [&](size_t i) { return operand[i] == DType::f32; };
   const auto real = [&](const char* name) { return static_cast<float>(node.attributes->real(name)); };
   switch (node.op) {
-    case Op::cast: return cast_form(operand[0], node.types[0].dtype);
-    case Op::logical_not: return VectorForm{VectorOp::logical_not};
-    case Op::logical_and: return VectorForm{VectorOp::logical_and, 2};
-    case Op::logical_or: return VectorForm{VectorOp::logical_or, 2};
-    case Op::logical_xor: return VectorForm{VectorOp::logical_xor, 2};
-    case Op::where: return f32(1) ? std::optional(VectorForm{VectorOp::where, 3}) : std::nullopt;
-    default: break;
+    case Op::cast:
+      return cast_form(operand[0], node.types[0].dtype);
+    case Op::logical_not:
+      return VectorForm{VectorOp::logical_not};
+    case Op::logical_and:
+      return VectorForm{VectorOp::logical_and, 2};
+    case Op::logical_or:
+      return VectorForm{VectorOp::logical_or, 2};
+    case Op::logical_xor:
+      return VectorForm{VectorOp::logical_xor, 2};
+    case Op::where:
+      return f32(1) ? std::optional(VectorForm{VectorOp::where, 3}) : std::nullopt;
+    default:
+      break;
   }
   if (!f32(0)) return {};
   switch (node.op) {
-    case Op::pow: return f32(1) ? pow_form(exponent) : std::nullopt;
-    case Op::clip: return VectorForm{VectorOp::clip, 3};
-    case Op::leaky_relu: return VectorForm{VectorOp::leaky_relu, 1, real("alpha")};
-    case Op::elu: return VectorForm{VectorOp::elu, 1, real("alpha")};
-    case Op::hard_sigmoid: return VectorForm{VectorOp::hard_sigmoid, 1, real("alpha"), real("beta")};
+    case Op::pow:
+      return f32(1) ? pow_form(exponent) : std::nullopt;
+    case Op::clip:
+      return VectorForm{VectorOp::clip, 3};
+    case Op::leaky_relu:
+      return VectorForm{VectorOp::leaky_relu, 1, real("alpha")};
+    case Op::elu:
+      return VectorForm{VectorOp::elu, 1, real("alpha")};
+    case Op::hard_sigmoid:
+      return VectorForm{VectorOp::hard_sigmoid, 1, real("alpha"), real("beta")};
     case Op::gelu:
       return VectorForm{node.attributes->text("approximate") == "none" ? VectorOp::gelu_erf : VectorOp::gelu_tanh};
 #define WEFT_SAME(name, arity) \
-  case Op::name: return VectorForm{VectorOp::name, arity};
-    WEFT_SAME(neg, 1) WEFT_SAME(abs, 1) WEFT_SAME(sign, 1) WEFT_SAME(sqrt, 1) WEFT_SAME(rsqrt, 1) WEFT_SAME(reciprocal, 1)
-    WEFT_SAME(exp, 1) WEFT_SAME(log, 1) WEFT_SAME(tanh, 1) WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1)
-    WEFT_SAME(softplus, 1) WEFT_SAME(silu, 1) WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1)
-    WEFT_SAME(round, 1) WEFT_SAME(is_nan, 1) WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2) WEFT_SAME(mul, 2)
-    WEFT_SAME(div, 2) WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2) WEFT_SAME(not_equal, 2) WEFT_SAME(less, 2)
-    WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2) WEFT_SAME(greater_equal, 2)
+  case Op::name:               \
+    return VectorForm{VectorOp::name, arity};
+      WEFT_SAME(neg, 1)
+      WEFT_SAME(abs, 1)
+      WEFT_SAME(sign, 1) WEFT_SAME(sqrt, 1) WEFT_SAME(rsqrt, 1) WEFT_SAME(reciprocal, 1) WEFT_SAME(exp, 1)
+          WEFT_SAME(log, 1) WEFT_SAME(tanh, 1) WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1)
+              WEFT_SAME(softplus, 1) WEFT_SAME(silu, 1) WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1)
+                  WEFT_SAME(round, 1) WEFT_SAME(is_nan, 1) WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2)
+                      WEFT_SAME(mul, 2) WEFT_SAME(div, 2) WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2)
+                          WEFT_SAME(not_equal, 2) WEFT_SAME(less, 2) WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2)
+                              WEFT_SAME(greater_equal, 2)
 #undef WEFT_SAME
-    default: return {};
+                                  default : return {};
   }
 }
 

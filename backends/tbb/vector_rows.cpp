@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "backends/tbb/vector_rows.cpp"
 #include "hwy/foreach_target.h"
 //
-#include "backends/tbb/vector_math-inl.hpp"
+#include "backends/tbb/vector_math_inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -64,17 +64,47 @@ inline float min1(float a, float b) {
   return a < b ? a : b;
 }
 
-float sum(const float* x, size_t n) {
-  return reduce(x, n, 0.0f, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
+HWY_INLINE float sum_of(const float* x, size_t n) {
+  const DF d;
+  const size_t lanes = hn::Lanes(d);
+  VF a0 = hn::Zero(d), a1 = a0, a2 = a0, a3 = a0;
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a0 = hn::Add(a0, hn::LoadU(d, x + i));
+    a1 = hn::Add(a1, hn::LoadU(d, x + i + lanes));
+    a2 = hn::Add(a2, hn::LoadU(d, x + i + 2 * lanes));
+    a3 = hn::Add(a3, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) a0 = hn::Add(a0, hn::LoadU(d, x + i));
+#if HWY_TARGET <= HWY_AVX2  // masked loads touch no byte behind the end
+  if (i < n) a1 = hn::Add(a1, hn::MaskedLoad(hn::FirstN(d, n - i), d, x + i));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3))));
+#else
+  float result = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3))));
+  for (; i < n; ++i) result += x[i];
+  return result;
+#endif
+}
+float sum(const float* x, size_t n) { return sum_of(x, n); }
+void sum_rows(const float* x, size_t rows, size_t n, float* out) {
+  for (size_t r = 0; r < rows; ++r) out[r] = sum_of(x + r * n, n);
+}
+float max_number(const float* x, size_t n) {
+  return reduce(
+      x, n, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return hn::Max(a, b); },
+      [](float a, float b) { return a > b ? a : b; });
 }
 float max(const float* x, size_t n) {
-  return reduce(x, n, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1);
+  return reduce(
+      x, n, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1);
 }
 float min(const float* x, size_t n) {
-  return reduce(x, n, std::numeric_limits<float>::infinity(), [](VF a, VF b) { return min_ieee(a, b); }, min1);
+  return reduce(
+      x, n, std::numeric_limits<float>::infinity(), [](VF a, VF b) { return min_ieee(a, b); }, min1);
 }
 float prod(const float* x, size_t n) {
-  return reduce(x, n, 1.0f, [](VF a, VF b) { return hn::Mul(a, b); }, [](float a, float b) { return a * b; });
+  return reduce(
+      x, n, 1.0f, [](VF a, VF b) { return hn::Mul(a, b); }, [](float a, float b) { return a * b; });
 }
 
 /// Blocks of 1024 in f32, added up in double.
@@ -148,11 +178,14 @@ HWY_INLINE void map(size_t n, F vector, G scalar) {
 void scale(const float* x, float* out, size_t n, float factor) {
   const DF d;
   const VF f = hn::Set(d, factor);
-  map(n, [&](size_t i) { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, out + i); }, [&](size_t i) { out[i] = x[i] * factor; });
+  map(
+      n, [&](size_t i) { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, out + i); },
+      [&](size_t i) { out[i] = x[i] * factor; });
 }
 
 template <bool kGamma, bool kBeta>
-void scale_shift_as(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma, const float* beta) {
+void scale_shift_as(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma,
+                    const float* beta) {
   const DF d;
   const VF h = hn::Set(d, high), l = hn::Set(d, low), f = hn::Set(d, factor);
   map(
@@ -170,11 +203,16 @@ void scale_shift_as(const float* x, float* out, size_t n, float high, float low,
         out[i] = v;
       });
 }
-void scale_shift(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma, const float* beta) {
-  if (gamma && beta) scale_shift_as<true, true>(x, out, n, high, low, factor, gamma, beta);
-  else if (gamma) scale_shift_as<true, false>(x, out, n, high, low, factor, gamma, beta);
-  else if (beta) scale_shift_as<false, true>(x, out, n, high, low, factor, gamma, beta);
-  else scale_shift_as<false, false>(x, out, n, high, low, factor, gamma, beta);
+void scale_shift(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma,
+                 const float* beta) {
+  if (gamma && beta)
+    scale_shift_as<true, true>(x, out, n, high, low, factor, gamma, beta);
+  else if (gamma)
+    scale_shift_as<true, false>(x, out, n, high, low, factor, gamma, beta);
+  else if (beta)
+    scale_shift_as<false, true>(x, out, n, high, low, factor, gamma, beta);
+  else
+    scale_shift_as<false, false>(x, out, n, high, low, factor, gamma, beta);
 }
 
 void exp_columns(const float* x, const float* subtract, float* out, float* acc, size_t n) {
@@ -199,24 +237,31 @@ void exp_columns(const float* x, const float* subtract, float* out, float* acc, 
 template <class F, class G>
 HWY_INLINE void into(float* acc, const float* x, size_t n, F vector, G scalar) {
   const DF d;
-  map(n, [&](size_t i) { hn::StoreU(vector(hn::LoadU(d, acc + i), hn::LoadU(d, x + i)), d, acc + i); },
+  map(
+      n, [&](size_t i) { hn::StoreU(vector(hn::LoadU(d, acc + i), hn::LoadU(d, x + i)), d, acc + i); },
       [&](size_t i) { acc[i] = scalar(acc[i], x[i]); });
 }
 void add_into(float* acc, const float* x, size_t n) {
-  into(acc, x, n, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
+  into(
+      acc, x, n, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
 }
 void max_into(float* acc, const float* x, size_t n) {
-  into(acc, x, n, [](VF a, VF b) { return max_ieee(a, b); }, max1);
+  into(
+      acc, x, n, [](VF a, VF b) { return max_ieee(a, b); }, max1);
 }
 void min_into(float* acc, const float* x, size_t n) {
-  into(acc, x, n, [](VF a, VF b) { return min_ieee(a, b); }, min1);
+  into(
+      acc, x, n, [](VF a, VF b) { return min_ieee(a, b); }, min1);
 }
 void mul_into(float* acc, const float* x, size_t n) {
-  into(acc, x, n, [](VF a, VF b) { return hn::Mul(a, b); }, [](float a, float b) { return a * b; });
+  into(
+      acc, x, n, [](VF a, VF b) { return hn::Mul(a, b); }, [](float a, float b) { return a * b; });
 }
 void multiply_add_into(float* acc, const float* x, size_t n, float factor) {
   const VF f = hn::Set(DF(), factor);
-  into(acc, x, n, [&](VF a, VF b) { return hn::MulAdd(b, f, a); }, [&](float a, float b) { return std::fma(b, factor, a); });
+  into(
+      acc, x, n, [&](VF a, VF b) { return hn::MulAdd(b, f, a); },
+      [&](float a, float b) { return std::fma(b, factor, a); });
 }
 
 float dot(const float* a, const float* b, size_t n) {
@@ -234,39 +279,94 @@ float dot(const float* a, const float* b, size_t n) {
   return result;
 }
 
-/// Blocks of 4x4 through interleaving, the edges one by one.
-void transpose32(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t dst_stride, int64_t rows, int64_t columns) {
-  int64_t j = 0;
 #if HWY_TARGET != HWY_SCALAR
+/// 4x4 through interleaving.
+HWY_INLINE void transpose4(const uint32_t* s, int64_t src_stride, uint32_t* t, int64_t dst_stride) {
   const hn::FixedTag<uint32_t, 4> d;
   const hn::RepartitionToWide<decltype(d)> dw;
-  for (; j + 4 <= columns; j += 4) {
-    const uint32_t* s = src + j * src_stride;
-    int64_t i = 0;
-    for (; i + 4 <= rows; i += 4) {
-      const auto r0 = hn::LoadU(d, s + i), r1 = hn::LoadU(d, s + src_stride + i);
-      const auto r2 = hn::LoadU(d, s + 2 * src_stride + i), r3 = hn::LoadU(d, s + 3 * src_stride + i);
-      const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1)), b = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
-      const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1)), f = hn::BitCast(dw, hn::InterleaveUpper(d, r2, r3));
-      uint32_t* t = dst + i * dst_stride + j;
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, a, b)), d, t);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, a, b)), d, t + dst_stride);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, e, f)), d, t + 2 * dst_stride);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, e, f)), d, t + 3 * dst_stride);
+  const auto r0 = hn::LoadU(d, s), r1 = hn::LoadU(d, s + src_stride);
+  const auto r2 = hn::LoadU(d, s + 2 * src_stride), r3 = hn::LoadU(d, s + 3 * src_stride);
+  const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1)), b = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
+  const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1)), f = hn::BitCast(dw, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, a, b)), d, t);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, a, b)), d, t + dst_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, e, f)), d, t + 2 * dst_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, e, f)), d, t + 3 * dst_stride);
+}
+
+/// Two to four planes to pixels or back: whole vectors; returns the rows (or columns) done.
+int64_t interleave(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t rows, int64_t columns) {
+  const hn::FixedTag<uint32_t, 4> d;
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    const auto a = hn::LoadU(d, src + i), b = hn::LoadU(d, src + src_stride + i);
+    if (columns == 2) {
+      hn::StoreInterleaved2(a, b, d, dst + 2 * i);
+      continue;
     }
-    for (; i < rows; ++i) {
-      for (int64_t k = 0; k < 4; ++k) dst[i * dst_stride + j + k] = s[k * src_stride + i];
+    const auto c = hn::LoadU(d, src + 2 * src_stride + i);
+    if (columns == 3)
+      hn::StoreInterleaved3(a, b, c, d, dst + 3 * i);
+    else
+      hn::StoreInterleaved4(a, b, c, hn::LoadU(d, src + 3 * src_stride + i), d, dst + 4 * i);
+  }
+  return i;
+}
+int64_t deinterleave(const uint32_t* src, uint32_t* dst, int64_t dst_stride, int64_t rows, int64_t columns) {
+  const hn::FixedTag<uint32_t, 4> d;
+  int64_t j = 0;
+  for (; j + 4 <= columns; j += 4) {
+    hn::Vec<decltype(d)> a, b, c, e;
+    if (rows == 2) {
+      hn::LoadInterleaved2(d, src + 2 * j, a, b);
+    } else if (rows == 3) {
+      hn::LoadInterleaved3(d, src + 3 * j, a, b, c);
+      hn::StoreU(c, d, dst + 2 * dst_stride + j);
+    } else {
+      hn::LoadInterleaved4(d, src + 4 * j, a, b, c, e);
+      hn::StoreU(c, d, dst + 2 * dst_stride + j);
+      hn::StoreU(e, d, dst + 3 * dst_stride + j);
+    }
+    hn::StoreU(a, d, dst + j);
+    hn::StoreU(b, d, dst + dst_stride + j);
+  }
+  return j;
+}
+#endif
+
+/// Tiles of 16x16, so that whole lines are read and written, of 4x4 blocks; the edges one by one.
+void transpose32(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t dst_stride, int64_t rows,
+                 int64_t columns) {
+  int64_t row_begin = 0, column_begin = 0, row_end = 0, column_end = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if (columns >= 2 && columns <= 4 && dst_stride == columns)
+    row_begin = interleave(src, src_stride, dst, rows, columns);
+  else if (rows >= 2 && rows <= 4 && src_stride == rows)
+    column_begin = deinterleave(src, dst, dst_stride, rows, columns);
+  row_end = row_begin + (rows - row_begin) / 4 * 4;
+  column_end = column_begin + (columns - column_begin) / 4 * 4;
+  for (int64_t i0 = row_begin; i0 < row_end; i0 += 16) {
+    const int64_t i1 = i0 + 16 < row_end ? i0 + 16 : row_end;
+    for (int64_t j0 = column_begin; j0 < column_end; j0 += 16) {
+      const int64_t j1 = j0 + 16 < column_end ? j0 + 16 : column_end;
+      for (int64_t i = i0; i < i1; i += 4) {
+        for (int64_t j = j0; j < j1; j += 4)
+          transpose4(src + j * src_stride + i, src_stride, dst + i * dst_stride + j, dst_stride);
+      }
     }
   }
 #endif
-  for (; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) dst[i * dst_stride + j] = src[j * src_stride + i];
+  for (int64_t i = row_begin; i < rows; ++i) {
+    for (int64_t j = i < row_end ? column_end : column_begin; j < columns; ++j)
+      dst[i * dst_stride + j] = src[j * src_stride + i];
   }
 }
 
 const RowFunctions* rows() {
-  static const RowFunctions functions = {sum,   sum_squares_about, max,      min,      prod,     exp_sum,           sum_exp, scale, scale_shift, exp_columns,
-                                         add_into, max_into,       min_into, mul_into, multiply_add_into, dot,     transpose32};
+  static const RowFunctions functions = {
+      sum,        sum_rows,    sum_squares_about, max,      max_number, min,      prod,     exp_sum,           sum_exp,
+      scale,      scale_shift, exp_columns,       add_into, max_into,   min_into, mul_into, multiply_add_into, dot,
+      transpose32};
   return &functions;
 }
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }

@@ -20,6 +20,19 @@ struct Taps {
   int64_t y0, y1, x0, x1;
 };
 
+/// Fetches to L2 what the next output row needs and this one does not, under outputs [at, at + count): a window walks
+/// over too many lines at once for the hardware to see a stream.
+HWY_INLINE void prefetch_next_row(const WindowRow& r, int64_t at, int64_t count) {
+  const int64_t below = (r.row + 1) * r.stride_h - r.low_h + (r.kernel_h - 1) * r.dilation_h;
+  const int64_t first = at * r.stride_w - r.low_w + (r.kernel_w - 1) * r.dilation_w, last = first + count * r.stride_w;
+  const int64_t from = first < 0 ? 0 : first, to = last < r.width ? last : r.width;
+  for (int64_t y = below - r.stride_h + 1; y <= below; ++y) {
+    if (y < 0 || y >= r.height) continue;
+    const float* line = r.x + y * r.width * r.channels;
+    for (int64_t i = from * r.channels; i < to * r.channels; i += 16) __builtin_prefetch(line + i, 0, 2);
+  }
+}
+
 /// kOutputs neighbouring outputs at once, for every channel; all have the same taps inside.
 template <int kOutputs>
 void depthwise_tile(const WindowRow& r, int64_t at, const Taps& taps) {
@@ -27,28 +40,35 @@ void depthwise_tile(const WindowRow& r, int64_t at, const Taps& taps) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
   const int64_t iy = r.row * r.stride_h - r.low_h, ix = at * r.stride_w - r.low_w;
   const float* base = r.x + (iy * r.width + ix) * channels;
-  const int64_t step_y = r.dilation_h * r.width * channels, step_x = r.dilation_w * channels, step_o = r.stride_w * channels;
+  const int64_t step_y = r.dilation_h * r.width * channels, step_x = r.dilation_w * channels,
+                step_o = r.stride_w * channels;
   float* out = r.out + (at - r.begin) * channels;
   int64_t c = 0;
   for (; c + lanes <= channels; c += lanes) {
     VF acc[kOutputs];
+#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
     for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
       const float* line = base + ky * step_y + c;
       const float* w = r.weights + ky * r.kernel_w * channels + c;
       for (int64_t kx = taps.x0; kx < taps.x1; ++kx) {
         const VF weight = hn::LoadU(d, w + kx * channels);
-        for (int o = 0; o < kOutputs; ++o) acc[o] = hn::MulAdd(weight, hn::LoadU(d, line + kx * step_x + o * step_o), acc[o]);
+#pragma GCC unroll 8
+        for (int o = 0; o < kOutputs; ++o)
+          acc[o] = hn::MulAdd(weight, hn::LoadU(d, line + kx * step_x + o * step_o), acc[o]);
       }
     }
+#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) hn::StoreU(acc[o], d, out + o * channels + c);
   }
   for (; c < channels; ++c) {
+#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) {
       float acc = 0;
       for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
         for (int64_t kx = taps.x0; kx < taps.x1; ++kx) {
-          acc = std::fma(r.weights[(ky * r.kernel_w + kx) * channels + c], base[ky * step_y + kx * step_x + o * step_o + c], acc);
+          acc = std::fma(r.weights[(ky * r.kernel_w + kx) * channels + c],
+                         base[ky * step_y + kx * step_x + o * step_o + c], acc);
         }
       }
       out[o * channels + c] = acc;
@@ -67,27 +87,34 @@ void depthwise_shared(const WindowRow& r, int64_t at, const Taps& taps) {
   const int64_t whole = channels / lanes * lanes;
   for (int64_t c = 0; c < whole; c += lanes) {
     VF acc[kOutputs];
+#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
     for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
       const float* line = base + ky * step_y + c;
       const float* w = r.weights + ky * kWidth * channels + c;
       VF weight[kWidth];
+#pragma GCC unroll 8
       for (int k = 0; k < kWidth; ++k) weight[k] = hn::LoadU(d, w + k * channels);
+#pragma GCC unroll 8
       for (int column = 0; column < kOutputs + kWidth - 1; ++column) {
         const VF x = hn::LoadU(d, line + column * channels);
+#pragma GCC unroll 8
         for (int o = 0; o < kOutputs; ++o) {
           const int k = column - o;
           if (k >= 0 && k < kWidth) acc[o] = hn::MulAdd(weight[k], x, acc[o]);
         }
       }
     }
+#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) hn::StoreU(acc[o], d, out + o * channels + c);
   }
   if (whole == channels) return;
   for (int64_t c = whole; c < channels; ++c) {
+#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) {
       float acc = 0;
       for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+#pragma GCC unroll 8
         for (int k = 0; k < kWidth; ++k) {
           acc = std::fma(r.weights[(ky * kWidth + k) * channels + c], base[ky * step_y + (o + k) * channels + c], acc);
         }
@@ -107,9 +134,13 @@ void depthwise(const WindowRow& r) {
     if (at + 4 <= r.end && first >= 0 && fourth + reach < r.width) {
       taps.x0 = 0;
       taps.x1 = r.kernel_w;
-      if (shared && r.kernel_w == 3) depthwise_shared<4, 3>(r, at, taps);
-      else if (shared && r.kernel_w == 5) depthwise_shared<4, 5>(r, at, taps);
-      else depthwise_tile<4>(r, at, taps);
+      prefetch_next_row(r, at, 4);
+      if (shared && r.kernel_w == 3)
+        depthwise_shared<4, 3>(r, at, taps);
+      else if (shared && r.kernel_w == 5)
+        depthwise_shared<4, 5>(r, at, taps);
+      else
+        depthwise_tile<4>(r, at, taps);
       at += 4;
     } else {
       WindowRow::inside(first, r.dilation_w, r.kernel_w, r.width, taps.x0, taps.x1);
@@ -131,8 +162,8 @@ inline float max1(float a, float b) {
 }
 
 template <class Combine, class CombineScalar, class Finish, class FinishScalar>
-HWY_INLINE void pool_at(const WindowRow& r, int64_t at, const Taps& taps, float start, Combine combine, CombineScalar scalar, Finish finish,
-                        FinishScalar finish_scalar) {
+HWY_INLINE void pool_at(const WindowRow& r, int64_t at, const Taps& taps, float start, Combine combine,
+                        CombineScalar scalar, Finish finish, FinishScalar finish_scalar) {
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
   const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at * r.stride_w - r.low_w) * channels;
@@ -142,7 +173,8 @@ HWY_INLINE void pool_at(const WindowRow& r, int64_t at, const Taps& taps, float 
   for (; c + lanes <= channels; c += lanes) {
     VF acc = hn::Set(d, start);
     for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
-      for (int64_t kx = taps.x0; kx < taps.x1; ++kx) acc = combine(acc, hn::LoadU(d, base + ky * step_y + kx * step_x + c));
+      for (int64_t kx = taps.x0; kx < taps.x1; ++kx)
+        acc = combine(acc, hn::LoadU(d, base + ky * step_y + kx * step_x + c));
     }
     hn::StoreU(finish(acc), d, out + c);
   }
@@ -161,14 +193,16 @@ HWY_INLINE void for_windows(const WindowRow& r, const F& f) {
   WindowRow::inside(r.row * r.stride_h - r.low_h, r.dilation_h, r.kernel_h, r.height, taps.y0, taps.y1);
   for (int64_t at = r.begin; at < r.end; ++at) {
     WindowRow::inside(at * r.stride_w - r.low_w, r.dilation_w, r.kernel_w, r.width, taps.x0, taps.x1);
+    prefetch_next_row(r, at, 1);
     f(at, taps);
   }
 }
 
 void max_pool(const WindowRow& r) {
   for_windows(r, [&](int64_t at, const Taps& taps) {
-    pool_at(r, at, taps, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1,
-            [](VF a) { return a; }, [](float a) { return a; });
+    pool_at(
+        r, at, taps, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1,
+        [](VF a) { return a; }, [](float a) { return a; });
   });
 }
 
@@ -185,13 +219,72 @@ void average_pool(const WindowRow& r) {
               counted(at * r.stride_w - r.low_w, r.dilation_w, r.kernel_w, r.width + r.high_w);
     }
     const float divisor = static_cast<float>(count);
-    pool_at(r, at, taps, 0.0f, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; },
-            [&](VF a) { return hn::Div(a, hn::Set(DF(), divisor)); }, [&](float a) { return a / divisor; });
+    pool_at(
+        r, at, taps, 0.0f, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; },
+        [&](VF a) { return hn::Div(a, hn::Set(DF(), divisor)); }, [&](float a) { return a / divisor; });
   });
 }
 
+/// One channel: the rows of the window are joined first, vectorised along the width, then columns.
+template <class Combine, class CombineScalar>
+HWY_INLINE void plane_row(const WindowRow& r, float start, Combine combine, CombineScalar scalar) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t reach = (r.kernel_w - 1) * r.dilation_w, first = r.begin * r.stride_w - r.low_w;
+  const int64_t length = (r.end - r.begin - 1) * r.stride_w + reach + 1;
+  int64_t y0, y1;
+  WindowRow::inside(r.row * r.stride_h - r.low_h, r.dilation_h, r.kernel_h, r.height, y0, y1);
+  for (int64_t i = 0; i < length; ++i) r.line[i] = start;
+  const int64_t from = first < 0 ? 0 : first, to = first + length < r.width ? first + length : r.width;
+  for (int64_t ky = y0; ky < y1; ++ky) {
+    const float* x = r.x + (r.row * r.stride_h - r.low_h + ky * r.dilation_h) * r.width;
+    float* line = r.line - first;
+    int64_t i = from;
+    for (; i + lanes <= to; i += lanes) hn::StoreU(combine(hn::LoadU(d, line + i), hn::LoadU(d, x + i)), d, line + i);
+    for (; i < to; ++i) line[i] = scalar(line[i], x[i]);
+  }
+  const int64_t count = r.end - r.begin;
+  int64_t at = 0;
+  if (r.stride_w <= 2) {  // r.line has room for a vector behind its end
+    for (; at + lanes <= count; at += lanes) {
+      VF acc = hn::Set(d, start);
+      for (int64_t kx = 0; kx < r.kernel_w; ++kx) {
+        const float* p = r.line + at * r.stride_w + kx * r.dilation_w;
+        VF value, odd;
+        if (r.stride_w == 1)
+          value = hn::LoadU(d, p);
+        else
+          hn::LoadInterleaved2(d, p, value, odd);
+        acc = combine(acc, value);
+      }
+      hn::StoreU(acc, d, r.out + at);
+    }
+  }
+  for (; at < count; ++at) {
+    float acc = start;
+    for (int64_t kx = 0; kx < r.kernel_w; ++kx) acc = scalar(acc, r.line[at * r.stride_w + kx * r.dilation_w]);
+    r.out[at] = acc;
+  }
+}
+
+void max_plane(const WindowRow& r) {
+  plane_row(
+      r, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1);
+}
+void average_plane(const WindowRow& r) {
+  plane_row(
+      r, 0.0f, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
+  const int64_t position = r.row * r.stride_h - r.low_h, limit = r.height + (r.count_padding ? r.high_h : 0);
+  int64_t rows = 0;
+  for (int64_t k = 0; k < r.kernel_h; ++k) {
+    const int64_t y = position + k * r.dilation_h;
+    rows += y < limit && (r.count_padding || y >= 0);
+  }
+  for (int64_t at = r.begin; at < r.end; ++at) r.out[at - r.begin] /= static_cast<float>(rows) * r.column_counts[at];
+}
+
 const WindowFunctions* windows() {
-  static const WindowFunctions functions = {depthwise, max_pool, average_pool};
+  static const WindowFunctions functions = {depthwise, max_pool, average_pool, max_plane, average_plane};
   return &functions;
 }
 

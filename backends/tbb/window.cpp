@@ -1,5 +1,5 @@
-// Sliding windows: depthwise convolution (channels last), max and average pools (either layout), with elementwise epilogue.
-// A channels-first pool is the channels-last one over planes of one channel.
+// Sliding windows: depthwise convolution (channels last), max and average pools (either layout), with elementwise
+// epilogue. A channels-first pool is the channels-last one over planes of one channel.
 #include <algorithm>
 #include <cstring>
 
@@ -20,8 +20,8 @@ class PackedWeights : public PackedParameters {
 
 class WindowKernel : public FamilyKernel {
  public:
-  WindowKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, Op op, WindowRow shape, int64_t images, int64_t rows,
-               int64_t columns, int x, int weights, Epilogue epilogue)
+  WindowKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, Op op, WindowRow shape,
+               int64_t images, int64_t rows, int64_t columns, int x, int weights, Epilogue epilogue)
       : FamilyKernel(std::move(analysis)),
         op_(op),
         shape_(shape),
@@ -37,19 +37,26 @@ class WindowKernel : public FamilyKernel {
     const double outputs = static_cast<double>(epilogue_.elements());
     const double taps = outputs * static_cast<double>(shape_.kernel_h * shape_.kernel_w);
     Load load;
-    load.bytes = 4 * (static_cast<double>(images_ * shape_.height * shape_.width * shape_.channels) + outputs + static_cast<double>(weight_floats_)) +
+    load.bytes = 4 * (static_cast<double>(images_ * shape_.height * shape_.width * shape_.channels) + outputs +
+                      static_cast<double>(weight_floats_)) +
                  leaf_bytes(*analysis_, epilogue_.code());
     // Channels fill whole vectors but for the last; a tap is one load and one operation.
     const double lanes = machine().gflops_f32 / 7, vectors = std::ceil(static_cast<double>(shape_.channels) / lanes);
     const double filling = static_cast<double>(shape_.channels) / (vectors * lanes);
-    const double tap_ns = shape_.channels == 1 ? 0.6 : (weights >= 0 ? 2.6 : 4.0) / machine().gflops_f32 / filling;
+    const double tap_ns = shape_.channels == 1 ? 0.15 : (weights >= 0 ? 2.6 : 4.0) / machine().gflops_f32 / filling;
     load.compute_ns = taps * tap_ns + outputs * epilogue_.code().nanoseconds_per_element() +
-                      (epilogue_.trivial ? 0 : 0.05 * outputs) + 10.0 * static_cast<double>(images_ * rows_ * columns_) + 100;
+                      (epilogue_.trivial ? 0 : 0.05 * outputs) +
+                      (shape_.channels == 1 ? 30.0 * static_cast<double>(images_ * rows_)
+                                            : 10.0 * static_cast<double>(images_ * rows_ * columns_)) +
+                      100;
     load.units = images_ * rows_;
     name = op_ == Op::conv ? "depthwise" : std::string(ir::to_string(op_));
     price(load, request.threads, name);
     epilogue_scratch_ = align64(epilogue_.scratch_bytes());
-    resources_.scratch_bytes = epilogue_scratch_ + align64(4 * piece_ * shape_.channels) + (packed_ ? 0 : align64(4 * weight_floats_));
+    plane_ = shape_.channels == 1 && op_ != Op::conv;
+    if (plane_) count_columns();
+    const int64_t extra = plane_ ? shape_.line_floats(piece_) : packed_ ? 0 : weight_floats_;
+    resources_.scratch_bytes = epilogue_scratch_ + align64(4 * piece_ * shape_.channels) + align64(4 * extra);
   }
 
   std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override {
@@ -77,7 +84,12 @@ class WindowKernel : public FamilyKernel {
     }
     const float* x = static_cast<const float*>(bases[static_cast<size_t>(x_)]);
     const WindowFunctions& f = window_functions();
-    const auto compute = op_ == Op::conv ? f.depthwise : op_ == Op::max_pool ? f.max : f.average;
+    auto compute = op_ == Op::conv ? f.depthwise : op_ == Op::max_pool ? f.max : f.average;
+    if (plane_) {
+      compute = op_ == Op::max_pool ? f.max_plane : f.average_plane;
+      row.line = buffer + align64(4 * piece_ * shape_.channels) / 4;
+      row.column_counts = column_counts_.data();
+    }
     const Share share = share_of(images_ * rows_, 1, part, parts());
     for (int64_t at = share.begin; at < share.end; ++at) {
       row.x = x + at / rows_ * shape_.height * shape_.width * shape_.channels;
@@ -100,13 +112,26 @@ class WindowKernel : public FamilyKernel {
     copy_strided(to, dst, from, src, dims, 2, 4);
   }
 
+  void count_columns() {
+    const int64_t limit = shape_.width + (shape_.count_padding ? shape_.high_w : 0);
+    for (int64_t at = 0; at < columns_; ++at) {
+      int64_t n = 0;
+      for (int64_t k = 0; k < shape_.kernel_w; ++k) {
+        const int64_t x = at * shape_.stride_w - shape_.low_w + k * shape_.dilation_w;
+        n += x < limit && (shape_.count_padding || x >= 0);
+      }
+      column_counts_.push_back(static_cast<float>(n));
+    }
+  }
+
   Op op_;
   WindowRow shape_;
+  std::vector<float> column_counts_;
   int64_t images_, rows_, columns_;
   int x_, weights_;
   Epilogue epilogue_;
   int64_t piece_ = 4, weight_floats_ = 0, epilogue_scratch_ = 0;
-  bool packed_ = false;
+  bool packed_ = false, plane_ = false;
 };
 
 ir::Refusal no(std::string why) { return {"window: " + std::move(why)}; }
@@ -132,7 +157,8 @@ Geometry geometry_of(const ir::Node& node, const Ints& x, const Ints& y, const I
     const auto& values = node.attributes->ints(list);
     return i < values.size() ? values[i] : fallback;
   };
-  const auto set = [&](size_t axis, int64_t& size, int64_t& k, int64_t& stride, int64_t& dilation, int64_t& low, int64_t& high) {
+  const auto set = [&](size_t axis, int64_t& size, int64_t& k, int64_t& stride, int64_t& dilation, int64_t& low,
+                       int64_t& high) {
     size = x[first + axis];
     k = kernel[axis];
     stride = entry("strides", axis, 1);
@@ -166,7 +192,8 @@ Match match_window(const FamilyRequest& request, bool convolution) {
     const Source* w = plain_source(analysis, anchor.operands[1]);
     if (!w || w->kind != Source::Kind::input) return no("the weights are not an operand as they lie");
     const Ints wdims = analysis.exprs[anchor.operands[1]].dims;
-    if (node.attributes->text("layout") != "nxc" || wdims[1] != 1 || wdims[0] != dims.back() || node.attributes->integer("groups") != dims.back()) {
+    if (node.attributes->text("layout") != "nxc" || wdims[1] != 1 || wdims[0] != dims.back() ||
+        node.attributes->integer("groups") != dims.back()) {
       return no("only depthwise convolutions in nxc (groups = channels = output channels)");
     }
     kernel.assign(wdims.begin() + 2, wdims.end());
@@ -180,7 +207,8 @@ Match match_window(const FamilyRequest& request, bool convolution) {
   g.row.count_padding = node.op == Op::avg_pool && node.attributes->boolean("count_include_pad");
   Epilogue epilogue(analysis, anchor.sources[0]);
   if (!epilogue.refusal.empty()) return no(epilogue.refusal);
-  return std::make_unique<WindowKernel>(request, request.analysis, node.op, g.row, g.images, g.rows, g.columns, x->index, weights, std::move(epilogue));
+  return std::make_unique<WindowKernel>(request, request.analysis, node.op, g.row, g.images, g.rows, g.columns,
+                                        x->index, weights, std::move(epilogue));
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ struct Aligned {
   char* data;
 };
 
-std::vector<Tensor> run_compiled(const Kernel& kernel, const ir::ProgramRef& program, const std::vector<Tensor>& operands,
-                                 const RunOptions& options, int in_place) {
+std::vector<Tensor> run_compiled(const Kernel& kernel, const ir::ProgramRef& program,
+                                 const std::vector<Tensor>& operands, const RunOptions& options, int in_place) {
   const ir::Graph& graph = program->graph();
   const ir::KernelResources& resources = kernel.resources();
   std::vector<const void*> inputs;
@@ -52,7 +52,8 @@ std::vector<Tensor> run_compiled(const Kernel& kernel, const ir::ProgramRef& pro
   }
   const auto packed = any ? kernel.pack(parameters) : nullptr;
   std::vector<std::unique_ptr<Aligned>> scratch;
-  for (int p = 0; p < resources.parts; ++p) scratch.push_back(std::make_unique<Aligned>(static_cast<size_t>(resources.scratch_bytes)));
+  for (int p = 0; p < resources.parts; ++p)
+    scratch.push_back(std::make_unique<Aligned>(static_cast<size_t>(resources.scratch_bytes)));
   const auto run = [&](int part) {
     kernel.run({inputs, outputs, scratch[static_cast<size_t>(part)]->data, packed.get()}, part);
   };
@@ -79,8 +80,8 @@ std::vector<Tensor> run_compiled(const Kernel& kernel, const ir::ProgramRef& pro
 
 }  // namespace
 
-std::vector<Tensor> run_kernel(const backends::Backend& backend, const ir::ProgramRef& program, const std::vector<Tensor>& operands,
-                               const RunOptions& options) {
+std::vector<Tensor> run_kernel(const backends::Backend& backend, const ir::ProgramRef& program,
+                               const std::vector<Tensor>& operands, const RunOptions& options) {
   std::vector<ir::OperandKind> kinds = options.operands;
   kinds.resize(operands.size(), ir::OperandKind::value);
   const auto kernel = backend.compile({program, kinds, options.threads});
@@ -95,7 +96,8 @@ std::string refusal(const backends::Backend& backend, const ir::ProgramRef& prog
 }
 
 std::string difference(const Tensor& found, const Tensor& expected, const Tolerance& tolerance) {
-  if (found.type() != expected.type()) return fmt::format("type {}, expected {}", to_string(found.type()), to_string(expected.type()));
+  if (found.type() != expected.type())
+    return fmt::format("type {}, expected {}", to_string(found.type()), to_string(expected.type()));
   const bool floating = ir::is_float(found.dtype());
   double absolute = tolerance.absolute;
   if (tolerance.of_largest > 0) {
@@ -118,8 +120,9 @@ std::string difference(const Tensor& found, const Tensor& expected, const Tolera
   return "";
 }
 
-std::string check_against_reference(const backends::Backend& backend, const ir::ProgramRef& program, const std::vector<Tensor>& operands,
-                                    const Tolerance& tolerance, const std::vector<ir::OperandKind>& kinds) {
+std::string check_against_reference(const backends::Backend& backend, const ir::ProgramRef& program,
+                                    const std::vector<Tensor>& operands, const Tolerance& tolerance,
+                                    const std::vector<ir::OperandKind>& kinds) {
   const std::vector<Tensor> expected = ir::run_program(*program, operands);
   std::vector<ir::OperandKind> all = kinds;
   all.resize(operands.size(), ir::OperandKind::value);
@@ -127,7 +130,8 @@ std::string check_against_reference(const backends::Backend& backend, const ir::
   const auto compare = [&](const std::vector<Tensor>& found, const char* how) -> std::string {
     for (size_t i = 0; i < found.size(); ++i) {
       const std::string wrong = difference(found[i], expected[i], tolerance);
-      if (!wrong.empty()) return fmt::format("{}, {}: output {}: {}\n{}", backend.name(), how, i, wrong, program->text());
+      if (!wrong.empty())
+        return fmt::format("{}, {}: output {}: {}\n{}", backend.name(), how, i, wrong, program->text());
       if (!first.empty() && !difference(found[i], first[i], {}).empty()) {
         return fmt::format("{}, {}: output {}: bits differ from one thread's: {}\n{}", backend.name(), how, i,
                            difference(found[i], first[i], {}), program->text());
@@ -143,10 +147,13 @@ std::string check_against_reference(const backends::Backend& backend, const ir::
   if (std::string wrong = compare(results, "1 thread"); !wrong.empty()) return wrong;
   first = results;
   for (int place : one->resources().in_place) {
-    if (std::string wrong = compare(run_compiled(*one, program, operands, options, place), "in place"); !wrong.empty()) return wrong;
+    if (std::string wrong = compare(run_compiled(*one, program, operands, options, place), "in place"); !wrong.empty())
+      return wrong;
   }
   options.reverse = true;
-  if (std::string wrong = compare(run_compiled(*eight, program, operands, options, -1), "8 threads, reverse"); !wrong.empty()) return wrong;
+  if (std::string wrong = compare(run_compiled(*eight, program, operands, options, -1), "8 threads, reverse");
+      !wrong.empty())
+    return wrong;
   options.concurrent = true;
   return compare(run_compiled(*eight, program, operands, options, -1), "8 threads, concurrent");
 }
@@ -158,14 +165,19 @@ uint64_t Random::next() {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   return z ^ (z >> 31);
 }
-double Random::real(double low, double high) { return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53; }
+double Random::real(double low, double high) {
+  return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53;
+}
 
 Tensor Random::tensor(const ir::TensorType& type, double low, double high) {
   Tensor t = Tensor::allocate(type);
   for (int64_t i = 0; i < t.elements(); ++i) {
-    if (type.dtype == ir::DType::boolean) ir::set_from_double(t, i, static_cast<double>(next() >> 63));
-    else if (ir::is_float(type.dtype)) ir::set_from_double(t, i, real(low, high));
-    else ir::set_from_double(t, i, std::floor(real(ir::is_signed(type.dtype) ? low : std::max(low, 0.0), high)));
+    if (type.dtype == ir::DType::boolean)
+      ir::set_from_double(t, i, static_cast<double>(next() >> 63));
+    else if (ir::is_float(type.dtype))
+      ir::set_from_double(t, i, real(low, high));
+    else
+      ir::set_from_double(t, i, std::floor(real(ir::is_signed(type.dtype) ? low : std::max(low, 0.0), high)));
   }
   return t;
 }
@@ -181,7 +193,8 @@ ir::ProgramRef program_of(const std::string& text) { return ir::make_program(ir:
 std::vector<Tensor> random_operands(const ir::Program& program, uint64_t seed, double low, double high) {
   Random random(seed);
   std::vector<Tensor> operands;
-  for (ir::NodeId id : program.graph().inputs()) operands.push_back(random.tensor(program.graph().node(id).types[0], low, high));
+  for (ir::NodeId id : program.graph().inputs())
+    operands.push_back(random.tensor(program.graph().node(id).types[0], low, high));
   return operands;
 }
 

@@ -10,8 +10,8 @@ namespace weft::test {
 
 struct RunOptions {
   int threads = 1;
-  bool reverse = false;     ///< parts from last to first
-  bool concurrent = false;  ///< each part on its own thread
+  bool reverse = false;                   ///< parts from last to first
+  bool concurrent = false;                ///< each part on its own thread
   std::vector<ir::OperandKind> operands;  ///< empty: all values
 };
 
@@ -29,8 +29,8 @@ struct Tolerance {
 /// "" where equal, else the first difference.
 std::string difference(const ir::Tensor& found, const ir::Tensor& expected, const Tolerance& tolerance);
 
-/// Runs one program on 1 and 8 threads, parts in reverse and concurrently, in place where allowed: all must be bit-equal to
-/// each other and within tolerance of the interpreter. Returns "" or what is wrong.
+/// Runs one program on 1 and 8 threads, parts in reverse and concurrently, in place where allowed: all must be
+/// bit-equal to each other and within tolerance of the interpreter. Returns "" or what is wrong.
 std::string check_against_reference(const backends::Backend& backend, const ir::ProgramRef& program,
                                     const std::vector<ir::Tensor>& operands, const Tolerance& tolerance,
                                     const std::vector<ir::OperandKind>& kinds = {});

@@ -90,16 +90,24 @@ std::string random_program(Random& random, int nodes) {
   const int inputs = 1 + static_cast<int>(random.below(4));
   for (int i = 0; i < inputs; ++i) text += fmt::format("{}v{}: f32{}", i ? ", " : "", i, kShapes[random.below(7)]);
   text += ") {\n";
-  static const char* kUnary[] = {"relu", "abs", "neg", "sigmoid", "tanh", "exp", "floor", "erf", "silu", "hard_swish", "gelu", "round"};
+  static const char* kUnary[] = {"relu",  "abs", "neg",  "sigmoid",    "tanh", "exp",
+                                 "floor", "erf", "silu", "hard_swish", "gelu", "round"};
   static const char* kBinary[] = {"add", "sub", "mul", "max", "min"};
   int count = inputs;
   for (int i = 0; i < nodes; ++i) {
     const auto any = [&] { return fmt::format("v{}", count - 1 - random.below(std::min(count, 4))); };
     switch (random.below(5)) {
-      case 0: text += fmt::format(" v{} = {}(tanh({}))\n", count, kUnary[random.below(12)], any()); break;
-      case 1: text += fmt::format(" v{} = where({} < {}, {}, {})\n", count, any(), any(), any(), any()); break;
-      case 2: text += fmt::format(" v{} = clip({}, -1, 0.5)\n", count, any()); break;
-      default: text += fmt::format(" v{} = tanh({}({}, {}))\n", count, kBinary[random.below(5)], any(), any());
+      case 0:
+        text += fmt::format(" v{} = {}(tanh({}))\n", count, kUnary[random.below(12)], any());
+        break;
+      case 1:
+        text += fmt::format(" v{} = where({} < {}, {}, {})\n", count, any(), any(), any(), any());
+        break;
+      case 2:
+        text += fmt::format(" v{} = clip({}, -1, 0.5)\n", count, any());
+        break;
+      default:
+        text += fmt::format(" v{} = tanh({}({}, {}))\n", count, kBinary[random.below(5)], any(), any());
     }
     ++count;
   }
@@ -108,7 +116,8 @@ std::string random_program(Random& random, int nodes) {
 
 TEST_CASE("random fused programs agree with the interpreter", "[conformance]") {
   Random random(11);
-  for (int i = 0; i < 150; ++i) check_text(random_program(random, 1 + static_cast<int>(random.below(9))), {1e-5, 3e-6, 0}, "tbb");
+  for (int i = 0; i < 150; ++i)
+    check_text(random_program(random, 1 + static_cast<int>(random.below(9))), {1e-5, 3e-6, 0}, "tbb");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reductions, norms, windows, attention, gather and resize with prologues and epilogues: every backend that takes them against
-// the interpreter; the own loops must take each.
+// Reductions, norms, windows, attention, gather and resize with prologues and epilogues: every backend that takes them
+// against the interpreter; the own loops must take each.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +15,8 @@ using ir::Tensor;
 const Tolerance kSums{2e-6, 2e-7, 1e-6};
 const Tolerance kBits{};
 
-void check_text(const std::string& text, const Tolerance& tolerance = kSums, const std::vector<ir::OperandKind>& kinds = {}) {
+void check_text(const std::string& text, const Tolerance& tolerance = kSums,
+                const std::vector<ir::OperandKind>& kinds = {}) {
   const ir::ProgramRef program = program_of(text);
   INFO(text);
   for (const backends::Backend* backend : backends::registry()) {
@@ -42,13 +43,28 @@ TEST_CASE("reductions over any axes with prologue and epilogue", "[conformance]"
              "graph p(x: f32[0,4]) {{ return {}(x, axes=[1]) }}",
              "graph p(x: f32[2,3000]) {{ return {}(tanh(x), axes=[1]) * 2 }}",
              "graph p(x: f32[300,40], y: f32[40]) {{ return relu({}(tanh(x * y), axes=[0], keepdims=false) + y) }}",
-             "graph p(x: f32[2,16,7,7], s: f32[16,1,1], b: f32[16,1,1]) {{ return sigmoid({}(relu(x * s + b) * 0.25, axes=[2,3]) * b) }}",
+             "graph p(x: f32[2,16,7,7], s: f32[16,1,1], b: f32[16,1,1]) {{ return sigmoid({}(relu(x * s + b) * 0.25, "
+             "axes=[2,3]) * b) }}",
              "graph p(x: f32[2,16,7,8]) {{ return {}(tanh(slice(x, [0,0,1,2], [2,16,6,7], [1,1,1,1])), axes=[2,3]) }}",
              "graph p(x: f32[2,40,30,20]) {{ return {}(transpose(x, [0,2,3,1]) * 0.1, axes=[1,2]) }}",
          }) {
-      if (std::string(op) == "reduce_prod" && std::string(text).find("300") != std::string::npos) continue;  // underflows: nothing to see
+      if (std::string(op) == "reduce_prod" && std::string(text).find("300") != std::string::npos)
+        continue;  // underflows: nothing to see
       check_text(fmt::format(fmt::runtime(text), op));
     }
+  }
+}
+
+TEST_CASE("a value and its reduction come from one pass", "[conformance]") {
+  for (const char* text : {
+           "graph p(x: f32[2,16,7,7]) {\n y = hard_swish(x)\n return y, reduce_mean(y, axes=[2,3]) }",
+           "graph p(x: f32[2,7,9,33]) {\n y = hard_swish(x)\n return reduce_mean(y, axes=[1,2]) * 2, y }",
+           "graph p(x: f32[2,7,9,33], b: f32[33]) {\n y = relu(x + b)\n return reduce_max(y, axes=[3]), y, x * 2 }",
+           "graph p(x: f32[3,4,5,6]) {\n y = x + 1\n return y, reduce_sum(y, axes=[0,2], keepdims=false) }",
+           "graph p(x: f32[1,80,80,96]) {\n y = relu(x)\n return y, reduce_mean(y, axes=[1,2]) }",
+           "graph p(x: f32[3,20]) { return x, reduce_sum(x, axes=[1]) }",
+       }) {
+    check_text(text);
   }
 }
 
@@ -62,11 +78,14 @@ TEST_CASE("reductions see NaN, infinities and signed zeros", "[conformance]") {
   for (const char* op : {"reduce_max", "reduce_min", "reduce_sum"}) {
     for (const char* shape : {"[1,8]", "[3,17]", "[2,1000]", "[2,5000]"}) {
       for (const char* axis : {"0", "1"}) {
-        const ir::ProgramRef program = program_of(fmt::format("graph p(x: f32{}) {{ return {}(x, axes=[{}]) }}", shape, op, axis));
-        for (double special : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -0.0}) {
+        const ir::ProgramRef program =
+            program_of(fmt::format("graph p(x: f32{}) {{ return {}(x, axes=[{}]) }}", shape, op, axis));
+        for (double special :
+             {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -0.0}) {
           std::vector<Tensor> operands = random_operands(*program, 3, -1, special == 0 ? -0.0 : 1);
           plant(operands[0], special);
-          CHECK(check_against_reference(backends::backend("tbb"), program, operands, std::string(op) == "reduce_sum" ? kSums : kBits) == "");
+          CHECK(check_against_reference(backends::backend("tbb"), program, operands,
+                                        std::string(op) == "reduce_sum" ? kSums : kBits) == "");
         }
       }
     }
@@ -87,7 +106,8 @@ TEST_CASE("softmax and norms with prologue and epilogue", "[conformance]") {
            "graph p(x: f32[2,200,300], m: f32[300]) { return softmax(x + m, axis=1) * 2 }",
            "graph p(x: f32[6,768], s: f32[768], b: f32[768]) { return layer_norm(x, s, b) }",
            "graph p(x: f32[6,768], r: f32[6,768], s: f32[768], b: f32[768]) { return layer_norm(x + r, s, b) }",
-           "graph p(x: f32[6,768], r: f32[6,768], c: f32[768], s: f32[768], b: f32[768]) { return layer_norm(x + c + r, s, b), x + c + r }",
+           "graph p(x: f32[6,768], r: f32[6,768], c: f32[768], s: f32[768], b: f32[768]) { return layer_norm(x + c + "
+           "r, s, b), x + c + r }",
            "graph p(x: f32[4,3,5], s: f32[3,5], b: f32[5]) { return gelu(layer_norm(x, s, b, axis=1)) }",
            "graph p(x: f32[4,33], s: f32[1]) { return rms_norm(x, s) }",
            "graph p(x: f32[4,2048], s: f32[2048]) { return rms_norm(x, s, eps=0.001) }",
@@ -102,15 +122,26 @@ TEST_CASE("softmax and norms with prologue and epilogue", "[conformance]") {
 TEST_CASE("norms keep their digits far from zero (A07, A13)", "[conformance]") {
   const ir::ProgramRef norm = program_of("graph p(x: f32[1,4], s: f32[4], b: f32[4]) { return layer_norm(x, s, b) }");
   const Tensor ones = Tensor::from<float>({4}, {1, 1, 1, 1}), zeros = Tensor::from<float>({4}, {0, 0, 0, 0});
-  for (const std::vector<float>& row : {std::vector<float>{40000, 40001, 40002, 40003}, {1e6f, 1e6f + 1, 1e6f + 2, 1e6f + 4}, {1234, 1234, 1234, 1234}}) {
-    CHECK(check_against_reference(backends::backend("tbb"), norm, {Tensor::from<float>({1, 4}, row), ones, zeros}, {1e-5, 1e-7, 0}) == "");
+  for (const std::vector<float>& row : {std::vector<float>{40000, 40001, 40002, 40003},
+                                        {1e6f, 1e6f + 1, 1e6f + 2, 1e6f + 4},
+                                        {1234, 1234, 1234, 1234}}) {
+    CHECK(check_against_reference(backends::backend("tbb"), norm, {Tensor::from<float>({1, 4}, row), ones, zeros},
+                                  {1e-5, 1e-7, 0}) == "");
   }
   for (const char* op : {"softmax", "log_softmax"}) {
     for (const char* shape : {"f32[1,3]", "f32[3,1]"}) {
-      const ir::ProgramRef program = program_of(fmt::format("graph p(x: {}) {{ return {}(x, axis={}) }}", shape, op, shape[4] == '1' ? 1 : 0));
-      for (const std::vector<float>& row : {std::vector<float>{1000, 1001, 1002}, {-1000, -1000, -1000}, {0, -200, -1}, {1000, 0, 0},
-                                            {NAN, 1, 2}, {INFINITY, 1, 2}, {-INFINITY, 1, 2}, {-INFINITY, -INFINITY, -INFINITY}}) {
-        const Tensor x = Tensor::from<float>(shape[4] == '1' ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, row);
+      const ir::ProgramRef program =
+          program_of(fmt::format("graph p(x: {}) {{ return {}(x, axis={}) }}", shape, op, shape[4] == '1' ? 1 : 0));
+      for (const std::vector<float>& row : {std::vector<float>{1000, 1001, 1002},
+                                            {-1000, -1000, -1000},
+                                            {0, -200, -1},
+                                            {1000, 0, 0},
+                                            {NAN, 1, 2},
+                                            {INFINITY, 1, 2},
+                                            {-INFINITY, 1, 2},
+                                            {-INFINITY, -INFINITY, -INFINITY}}) {
+        const Tensor x =
+            Tensor::from<float>(shape[4] == '1' ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, row);
         CHECK(check_against_reference(backends::backend("tbb"), program, {x}, {1e-6, 1e-30, 0}) == "");
       }
     }
@@ -120,16 +151,23 @@ TEST_CASE("norms keep their digits far from zero (A07, A13)", "[conformance]") {
 TEST_CASE("depthwise convolution, channels last, with epilogue", "[conformance]") {
   const std::vector<ir::OperandKind> packed = {ir::OperandKind::value, ir::OperandKind::parameter};
   for (const char* text : {
-           "graph p(x: f32[1,9,9,32], w: f32[32,1,3,3]) { return conv(x, w, groups=32, pads=[1,1,1,1], layout=\"nxc\") }",
-           "graph p(x: f32[2,9,8,35], w: f32[35,1,3,3]) { return conv(x, w, groups=35, pads=[1,1,1,1], strides=[2,2], layout=\"nxc\") }",
-           "graph p(x: f32[1,12,13,24], w: f32[24,1,5,5]) { return conv(x, w, groups=24, pads=[2,2,2,2], layout=\"nxc\") }",
-           "graph p(x: f32[1,12,13,24], w: f32[24,1,5,3]) { return conv(x, w, groups=24, pads=[0,1,1,0], dilations=[2,1], layout=\"nxc\") }",
+           "graph p(x: f32[1,9,9,32], w: f32[32,1,3,3]) { return conv(x, w, groups=32, pads=[1,1,1,1], layout=\"nxc\") "
+           "}",
+           "graph p(x: f32[2,9,8,35], w: f32[35,1,3,3]) { return conv(x, w, groups=35, pads=[1,1,1,1], strides=[2,2], "
+           "layout=\"nxc\") }",
+           "graph p(x: f32[1,12,13,24], w: f32[24,1,5,5]) { return conv(x, w, groups=24, pads=[2,2,2,2], "
+           "layout=\"nxc\") }",
+           "graph p(x: f32[1,12,13,24], w: f32[24,1,5,3]) { return conv(x, w, groups=24, pads=[0,1,1,0], "
+           "dilations=[2,1], layout=\"nxc\") }",
            "graph p(x: f32[1,5,5,3], w: f32[3,1,5,5]) { return conv(x, w, groups=3, layout=\"nxc\") }",
            "graph p(x: f32[1,30,16], w: f32[16,1,7]) { return conv(x, w, groups=16, pads=[3,3], layout=\"nxc\") }",
            "graph p(x: f32[1,1,1,7], w: f32[7,1,3,3]) { return conv(x, w, groups=7, pads=[1,1,1,1], layout=\"nxc\") }",
-           "graph p(x: f32[1,20,20,40], w: f32[40,1,3,3], b: f32[40]) { return clip(conv(x, w, groups=40, pads=[1,1,1,1], layout=\"nxc\") + b, 0, 6) }",
-           "graph p(x: f32[1,57,57,96], w: f32[96,1,3,3], b: f32[96]) { return hard_swish(conv(x, w, groups=96, pads=[1,1,1,1], strides=[2,2], layout=\"nxc\") + b) }",
-           "graph p(x: f32[1,80,80,64], w: f32[64,1,3,3], b: f32[64], r: f32[1,80,80,64]) { return relu(conv(x, w, groups=64, pads=[1,1,1,1], layout=\"nxc\") + b + r) }",
+           "graph p(x: f32[1,20,20,40], w: f32[40,1,3,3], b: f32[40]) { return clip(conv(x, w, groups=40, "
+           "pads=[1,1,1,1], layout=\"nxc\") + b, 0, 6) }",
+           "graph p(x: f32[1,57,57,96], w: f32[96,1,3,3], b: f32[96]) { return hard_swish(conv(x, w, groups=96, "
+           "pads=[1,1,1,1], strides=[2,2], layout=\"nxc\") + b) }",
+           "graph p(x: f32[1,80,80,64], w: f32[64,1,3,3], b: f32[64], r: f32[1,80,80,64]) { return relu(conv(x, w, "
+           "groups=64, pads=[1,1,1,1], layout=\"nxc\") + b + r) }",
        }) {
     check_text(text);
     check_text(text, kSums, packed);
@@ -138,30 +176,40 @@ TEST_CASE("depthwise convolution, channels last, with epilogue", "[conformance]"
 
 TEST_CASE("pools in both layouts with epilogue", "[conformance]") {
   for (const char* op : {"max_pool", "avg_pool"}) {
-    for (const char* text : {
-             "graph p(x: f32[2,8,9,9]) {{ return {}(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1]) }}",
-             "graph p(x: f32[2,9,9,20]) {{ return {}(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1], layout=\"nxc\") }}",
-             "graph p(x: f32[1,7,8,16]) {{ return {}(x, kernel=[2,2], strides=[2,2], ceil_mode=true, layout=\"nxc\") }}",
-             "graph p(x: f32[1,3,7,8]) {{ return {}(x, kernel=[2,3], strides=[2,2], dilations=[2,1], ceil_mode=true) }}",
-             "graph p(x: f32[1,7,7,33]) {{ return relu({}(x, kernel=[7,7], layout=\"nxc\")) }}",
-             "graph p(x: f32[1,3,40]) {{ return {}(x, kernel=[5], strides=[3]) }}",
-             "graph p(x: f32[1,113,113,64], b: f32[64]) {{ return relu({}(x, kernel=[3,3], strides=[2,2], layout=\"nxc\") + b) }}",
-         }) {
+    for (
+        const char* text : {
+            "graph p(x: f32[2,8,9,9]) {{ return {}(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1]) }}",
+            "graph p(x: f32[2,9,9,20]) {{ return {}(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1], layout=\"nxc\") }}",
+            "graph p(x: f32[1,7,8,16]) {{ return {}(x, kernel=[2,2], strides=[2,2], ceil_mode=true, layout=\"nxc\") }}",
+            "graph p(x: f32[1,3,7,8]) {{ return {}(x, kernel=[2,3], strides=[2,2], dilations=[2,1], ceil_mode=true) }}",
+            "graph p(x: f32[1,7,7,33]) {{ return relu({}(x, kernel=[7,7], layout=\"nxc\")) }}",
+            "graph p(x: f32[1,3,40]) {{ return {}(x, kernel=[5], strides=[3]) }}",
+            "graph p(x: f32[1,113,113,64], b: f32[64]) {{ return relu({}(x, kernel=[3,3], strides=[2,2], "
+            "layout=\"nxc\") + b) }}",
+        }) {
       check_text(fmt::format(fmt::runtime(text), op), std::string(op) == "max_pool" ? kBits : kSums);
     }
   }
-  check_text("graph p(x: f32[1,7,8,16]) { return avg_pool(x, kernel=[3,3], pads=[1,0,1,2], strides=[2,2], count_include_pad=true, ceil_mode=true, layout=\"nxc\") }");
+  check_text(
+      "graph p(x: f32[1,7,8,16]) { return avg_pool(x, kernel=[3,3], pads=[1,0,1,2], strides=[2,2], "
+      "count_include_pad=true, ceil_mode=true, layout=\"nxc\") }");
 }
 
 TEST_CASE("attention with strided heads, masks and causal limits", "[conformance]") {
   for (const char* text : {
            "graph p(q: f32[2,3,5,16], k: f32[2,3,7,16], v: f32[2,3,7,16]) { return attention(q, k, v, scale=0.25) }",
-           "graph p(q: f32[1,4,130,64], k: f32[1,4,130,64], v: f32[1,4,130,64]) { return attention(q, k, v, scale=0.125) }",
-           "graph p(q: f32[2,3,40,20], k: f32[2,3,70,20], v: f32[2,3,70,24], m: f32[2,1,1,70]) { return attention(q, k, v, m, scale=0.2) }",
-           "graph p(q: f32[2,3,40,8], k: f32[2,3,40,8], v: f32[2,3,40,8]) { return attention(q, k, v, scale=0.3, causal=true) }",
-           "graph p(q: f32[4,2,16], k: f32[4,90,16], v: f32[4,90,16]) { return attention(q, k, v, scale=0.3, causal=true) }",
-           "graph p(q: f32[4,9,16], k: f32[4,5,16], v: f32[4,5,16]) { return attention(q, k, v, scale=0.3, causal=true) }",
-           "graph p(q: f32[2,2,3,6,16], k: f32[2,2,1,6,16], v: f32[2,2,1,6,16]) { return attention(q, k, v, scale=0.3) }",
+           "graph p(q: f32[1,4,130,64], k: f32[1,4,130,64], v: f32[1,4,130,64]) { return attention(q, k, v, "
+           "scale=0.125) }",
+           "graph p(q: f32[2,3,40,20], k: f32[2,3,70,20], v: f32[2,3,70,24], m: f32[2,1,1,70]) { return attention(q, "
+           "k, v, m, scale=0.2) }",
+           "graph p(q: f32[2,3,40,8], k: f32[2,3,40,8], v: f32[2,3,40,8]) { return attention(q, k, v, scale=0.3, "
+           "causal=true) }",
+           "graph p(q: f32[4,2,16], k: f32[4,90,16], v: f32[4,90,16]) { return attention(q, k, v, scale=0.3, "
+           "causal=true) }",
+           "graph p(q: f32[4,9,16], k: f32[4,5,16], v: f32[4,5,16]) { return attention(q, k, v, scale=0.3, "
+           "causal=true) }",
+           "graph p(q: f32[2,2,3,6,16], k: f32[2,2,1,6,16], v: f32[2,2,1,6,16]) { return attention(q, k, v, scale=0.3) "
+           "}",
            "graph p(q: f32[1,1], k: f32[3,1], v: f32[3,1]) { return attention(q, k, v, scale=1) }",
            "graph p(q: f32[2,33,48], k: f32[2,33,48], v: f32[2,33,48]) {\n"
            " qh = transpose(reshape(q, [2,33,3,16]), [0,2,1,3])\n kh = transpose(reshape(k, [2,33,3,16]), [0,2,1,3])\n"
@@ -171,11 +219,13 @@ TEST_CASE("attention with strided heads, masks and causal limits", "[conformance
            " qh = transpose(reshape(a, [1,50,2,16]), [0,2,1,3])\n kh = transpose(reshape(b, [1,50,2,16]), [0,2,1,3])\n"
            " vh = transpose(reshape(c, [1,50,2,16]), [0,2,1,3])\n"
            " return reshape(transpose(attention(qh, kh, vh, m, scale=0.25), [0,2,1,3]), [1,50,32]) }",
-           "graph p(q: f32[2,16,5], k: f32[2,16,7], v: f32[2,9,7]) { return attention(transpose(q, [0,2,1]), transpose(k, [0,2,1]), transpose(v, [0,2,1]), scale=1) }",
+           "graph p(q: f32[2,16,5], k: f32[2,16,7], v: f32[2,9,7]) { return attention(transpose(q, [0,2,1]), "
+           "transpose(k, [0,2,1]), transpose(v, [0,2,1]), scale=1) }",
        }) {
     check_text(text, {2e-5, 2e-6, 1e-5});  // scores of 20 and more: an ulp of them is 1e-6 of the weights
   }
-  const ir::ProgramRef masked = program_of("graph p(q: f32[3,4], k: f32[5,4], v: f32[5,4], m: f32[3,5]) { return attention(q, k, v, m, scale=1) }");
+  const ir::ProgramRef masked = program_of(
+      "graph p(q: f32[3,4], k: f32[5,4], v: f32[5,4], m: f32[3,5]) { return attention(q, k, v, m, scale=1) }");
   std::vector<Tensor> operands = random_operands(*masked, 9);
   for (int64_t j = 0; j < 5; ++j) ir::set_from_double(operands[3], 5 + j, -std::numeric_limits<double>::infinity());
   CHECK(check_against_reference(backends::backend("tbb"), masked, operands, kSums) == "");
@@ -194,17 +244,23 @@ TEST_CASE("gather copies rows and checks indices (S03)", "[conformance]") {
   const ir::ProgramRef program = program_of("graph p(x: f32[3,4], i: i64[2]) { return gather(x, i, axis=0) }");
   const Tensor x = Tensor::zeros({ir::DType::f32, {3, 4}});
   CHECK(run_kernel(backends::backend("tbb"), program, {x, Tensor::from<int64_t>({2}, {0, -3})}).size() == 1);
-  for (int64_t bad : {3, -4}) CHECK_THROWS_AS(run_kernel(backends::backend("tbb"), program, {x, Tensor::from<int64_t>({2}, {0, bad})}), Error);
+  for (int64_t bad : {3, -4})
+    CHECK_THROWS_AS(run_kernel(backends::backend("tbb"), program, {x, Tensor::from<int64_t>({2}, {0, bad})}), Error);
 }
 
 TEST_CASE("resize of one or two axes", "[conformance]") {
   for (const char* mode : {"nearest", "linear"}) {
-    for (const char* coordinate : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"}) {
+    for (const char* coordinate :
+         {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"}) {
       for (const char* text : {
-               "graph p(x: f32[1,3,5,7]) {{ return resize(x, shape=[1,3,10,14], scales=[1,1,2,2], mode=\"{}\", coordinate=\"{}\") }}",
-               "graph p(x: f32[1,5,7,20]) {{ return resize(x, shape=[1,10,14,20], scales=[1,2,2,1], mode=\"{}\", coordinate=\"{}\") }}",
-               "graph p(x: f32[2,9,8]) {{ return relu(resize(x, shape=[2,9,5], scales=[1,1,0.625], mode=\"{}\", coordinate=\"{}\")) }}",
-               "graph p(x: f32[1,6,6,4], y: f32[1,9,3,4]) {{ return resize(x, shape=[1,9,3,4], scales=[1,1.5,0.5,1], mode=\"{}\", coordinate=\"{}\") + y }}",
+               "graph p(x: f32[1,3,5,7]) {{ return resize(x, shape=[1,3,10,14], scales=[1,1,2,2], mode=\"{}\", "
+               "coordinate=\"{}\") }}",
+               "graph p(x: f32[1,5,7,20]) {{ return resize(x, shape=[1,10,14,20], scales=[1,2,2,1], mode=\"{}\", "
+               "coordinate=\"{}\") }}",
+               "graph p(x: f32[2,9,8]) {{ return relu(resize(x, shape=[2,9,5], scales=[1,1,0.625], mode=\"{}\", "
+               "coordinate=\"{}\")) }}",
+               "graph p(x: f32[1,6,6,4], y: f32[1,9,3,4]) {{ return resize(x, shape=[1,9,3,4], scales=[1,1.5,0.5,1], "
+               "mode=\"{}\", coordinate=\"{}\") + y }}",
            }) {
         check_text(fmt::format(fmt::runtime(text), mode, coordinate));
       }
@@ -225,7 +281,9 @@ TEST_CASE("what no own loop takes is refused with a reason of one line") {
     INFO(text);
     CHECK(why != "");
     CHECK(why.find('\n') == std::string::npos);
-    CHECK_THROWS_AS(backends::backend("tbb").compile({program, std::vector<ir::OperandKind>(program->graph().inputs().size()), 1}), Error);
+    CHECK_THROWS_AS(
+        backends::backend("tbb").compile({program, std::vector<ir::OperandKind>(program->graph().inputs().size()), 1}),
+        Error);
   }
 }
 

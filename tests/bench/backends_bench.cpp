@@ -1,4 +1,5 @@
-// Kernels of the own loops on one thread: measured time beside the estimate, bytes a second beside a copy of the same size.
+// Kernels of the own loops on one thread: measured time beside the estimate, bytes a second beside a copy of the same
+// size.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -32,8 +33,10 @@ const Case kCases[] = {
     {"max 60K", "graph p(x: f32[60000], y: f32[60000]) { return max(x, y) }"},
     {"hard_swish chain 60K", "graph p(x: f32[60000]) { return x * clip(x + 3, 0, 6) / 6 }"},
     {"bias+relu nhwc 56x56x64", "graph p(x: f32[1,56,56,64], b: f32[64]) { return relu(x + b) }"},
-    {"scale+bias+relu nchw 64x56x56", "graph p(x: f32[1,64,56,56], s: f32[64,1,1], b: f32[64,1,1]) { return relu(x * s + b) }"},
-    {"scale+bias nchw 512x7x7", "graph p(x: f32[1,512,7,7], s: f32[512,1,1], b: f32[512,1,1]) { return relu(x * s + b) }"},
+    {"scale+bias+relu nchw 64x56x56",
+     "graph p(x: f32[1,64,56,56], s: f32[64,1,1], b: f32[64,1,1]) { return relu(x * s + b) }"},
+    {"scale+bias nchw 512x7x7",
+     "graph p(x: f32[1,512,7,7], s: f32[512,1,1], b: f32[512,1,1]) { return relu(x * s + b) }"},
     {"add small 100", "graph p(x: f32[100], y: f32[100]) { return x + y }"},
     {"nchw to nhwc 64x56x56", "graph p(x: f32[1,64,56,56]) { return transpose(x, [0,2,3,1]) }"},
     {"nhwc to nchw 56x56x64", "graph p(x: f32[1,56,56,64]) { return transpose(x, [0,3,1,2]) }"},
@@ -49,24 +52,44 @@ const Case kCases[] = {
     {"sum 1M", "graph p(x: f32[1000000]) { return reduce_sum(x, axes=[0]) }"},
     {"softmax 1536x128", "graph p(x: f32[1536,128]) { return softmax(x, axis=1) }"},
     {"layer_norm 128x768", "graph p(x: f32[128,768], s: f32[768], b: f32[768]) { return layer_norm(x, s, b) }"},
-    {"add layer_norm 128x768", "graph p(x: f32[128,768], r: f32[128,768], s: f32[768], b: f32[768]) { return layer_norm(x + r, s, b) }"},
-    {"depthwise 3x3 112x112x32", "graph p(x: f32[1,112,112,32], w: f32[32,1,3,3], b: f32[32]) { return clip(conv(x, w, groups=32, pads=[1,1,1,1], layout=\"nxc\") + b, 0, 6) }"},
-    {"depthwise 3x3 s2 112x112x96", "graph p(x: f32[1,112,112,96], w: f32[96,1,3,3], b: f32[96]) { return clip(conv(x, w, groups=96, pads=[1,1,1,1], strides=[2,2], layout=\"nxc\") + b, 0, 6) }"},
-    {"depthwise 3x3 14x14x384", "graph p(x: f32[1,14,14,384], w: f32[384,1,3,3], b: f32[384]) { return clip(conv(x, w, groups=384, pads=[1,1,1,1], layout=\"nxc\") + b, 0, 6) }"},
-    {"depthwise 5x5 14x14x240", "graph p(x: f32[1,14,14,240], w: f32[240,1,5,5]) { return conv(x, w, groups=240, pads=[2,2,2,2], layout=\"nxc\") }"},
-    {"max_pool nhwc 112x112x64", "graph p(x: f32[1,112,112,64]) { return max_pool(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1], layout=\"nxc\") }"},
-    {"max_pool nchw 64x112x112", "graph p(x: f32[1,64,112,112]) { return max_pool(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1]) }"},
-    {"attention 12x128x64", "graph p(q: f32[1,128,768], k: f32[1,128,768], v: f32[1,128,768]) {\n a = transpose(reshape(q, [1,128,12,64]), [0,2,1,3])\n"
-                            " b = transpose(reshape(k, [1,128,12,64]), [0,2,1,3])\n c = transpose(reshape(v, [1,128,12,64]), [0,2,1,3])\n"
-                            " return reshape(transpose(attention(a, b, c, scale=0.125), [0,2,1,3]), [1,128,768]) }"},
-    {"attention decode 32x2048x128", "graph p(q: f32[32,1,128], k: f32[32,2048,128], v: f32[32,2048,128]) { return attention(q, k, v, scale=0.1) }"},
-    {"resize nearest nhwc 40x40x96", "graph p(x: f32[1,40,40,96]) { return resize(x, shape=[1,80,80,96], scales=[1,2,2,1], coordinate=\"asymmetric\", nearest=\"floor\") }"},
-    {"resize linear nhwc 40x40x64", "graph p(x: f32[1,40,40,64]) { return resize(x, shape=[1,80,80,64], scales=[1,2,2,1], mode=\"linear\") }"},
-    {"embedding 128x768", "graph p(x: f32[30522,768], i: i64[128], p: f32[128,768]) { return gather(x, i, axis=0) + p }"},
+    {"add layer_norm 128x768",
+     "graph p(x: f32[128,768], r: f32[128,768], s: f32[768], b: f32[768]) { return layer_norm(x + r, s, b) }"},
+    {"depthwise 3x3 112x112x32",
+     "graph p(x: f32[1,112,112,32], w: f32[32,1,3,3], b: f32[32]) { return clip(conv(x, w, groups=32, pads=[1,1,1,1], "
+     "layout=\"nxc\") + b, 0, 6) }"},
+    {"depthwise 3x3 s2 112x112x96",
+     "graph p(x: f32[1,112,112,96], w: f32[96,1,3,3], b: f32[96]) { return clip(conv(x, w, groups=96, pads=[1,1,1,1], "
+     "strides=[2,2], layout=\"nxc\") + b, 0, 6) }"},
+    {"depthwise 3x3 14x14x384",
+     "graph p(x: f32[1,14,14,384], w: f32[384,1,3,3], b: f32[384]) { return clip(conv(x, w, groups=384, "
+     "pads=[1,1,1,1], layout=\"nxc\") + b, 0, 6) }"},
+    {"depthwise 5x5 14x14x240",
+     "graph p(x: f32[1,14,14,240], w: f32[240,1,5,5]) { return conv(x, w, groups=240, pads=[2,2,2,2], layout=\"nxc\") "
+     "}"},
+    {"max_pool nhwc 112x112x64",
+     "graph p(x: f32[1,112,112,64]) { return max_pool(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1], layout=\"nxc\") "
+     "}"},
+    {"max_pool nchw 64x112x112",
+     "graph p(x: f32[1,64,112,112]) { return max_pool(x, kernel=[3,3], strides=[2,2], pads=[1,1,1,1]) }"},
+    {"attention 12x128x64",
+     "graph p(q: f32[1,128,768], k: f32[1,128,768], v: f32[1,128,768]) {\n a = transpose(reshape(q, [1,128,12,64]), "
+     "[0,2,1,3])\n"
+     " b = transpose(reshape(k, [1,128,12,64]), [0,2,1,3])\n c = transpose(reshape(v, [1,128,12,64]), [0,2,1,3])\n"
+     " return reshape(transpose(attention(a, b, c, scale=0.125), [0,2,1,3]), [1,128,768]) }"},
+    {"attention decode 32x2048x128",
+     "graph p(q: f32[32,1,128], k: f32[32,2048,128], v: f32[32,2048,128]) { return attention(q, k, v, scale=0.1) }"},
+    {"resize nearest nhwc 40x40x96",
+     "graph p(x: f32[1,40,40,96]) { return resize(x, shape=[1,80,80,96], scales=[1,2,2,1], coordinate=\"asymmetric\", "
+     "nearest=\"floor\") }"},
+    {"resize linear nhwc 40x40x64",
+     "graph p(x: f32[1,40,40,64]) { return resize(x, shape=[1,80,80,64], scales=[1,2,2,1], mode=\"linear\") }"},
+    {"embedding 128x768",
+     "graph p(x: f32[30522,768], i: i64[128], p: f32[128,768]) { return gather(x, i, axis=0) + p }"},
 };
 
 struct Buffer {
-  explicit Buffer(int64_t bytes) : data(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(bytes + 127) / 64 * 64))) {}
+  explicit Buffer(int64_t bytes)
+      : data(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(bytes + 127) / 64 * 64))) {}
   ~Buffer() { std::free(data); }
   Buffer(const Buffer&) = delete;
   float* data;
@@ -118,7 +141,8 @@ void copy_case(benchmark::State& state) {
     std::memcpy(to.data, from.data, static_cast<size_t>(bytes));
     benchmark::ClobberMemory();
   }
-  state.counters["GB/s"] = benchmark::Counter(2e-9 * static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(2e-9 * static_cast<double>(bytes), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void estimate_case(benchmark::State& state, const Case& c) {
@@ -130,12 +154,16 @@ void estimate_case(benchmark::State& state, const Case& c) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (int64_t bytes : {240000, 800000, 4000000}) benchmark::RegisterBenchmark(fmt::format("memcpy/{}", bytes).c_str(), copy_case)->Arg(bytes);
+  for (int64_t bytes : {240000, 800000, 4000000})
+    benchmark::RegisterBenchmark(fmt::format("memcpy/{}", bytes).c_str(), copy_case)->Arg(bytes);
   for (const Case& c : kCases) {
-    benchmark::RegisterBenchmark(c.name, [&c](benchmark::State& state) { run_case(state, c); })->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(c.name, [&c](benchmark::State& state) {
+      run_case(state, c);
+    })->Unit(benchmark::kMicrosecond);
   }
   for (const Case& c : {kCases[0], kCases[12], kCases[35], kCases[38]}) {
-    benchmark::RegisterBenchmark(fmt::format("estimate/{}", c.name).c_str(), [c](benchmark::State& state) { estimate_case(state, c); });
+    benchmark::RegisterBenchmark(fmt::format("estimate/{}", c.name).c_str(),
+                                 [c](benchmark::State& state) { estimate_case(state, c); });
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
