@@ -10,19 +10,6 @@ namespace weft::egraph {
 
 EGraph::EGraph(SymbolTable& symbols, Analysis* analysis) : symbols_(&symbols), analysis_(analysis) {}
 
-// --- union-find -----------------------------------------------------------------------------------------------
-
-ClassId EGraph::find(ClassId id) const {
-  uint32_t at = id.value;
-  while (parent_[at] != at) at = parent_[at];
-  return ClassId(at);
-}
-
-uint32_t EGraph::find_and_halve(uint32_t id) {
-  while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
-  return id;
-}
-
 // --- hash-cons ------------------------------------------------------------------------------------------------
 
 uint32_t EGraph::hash_of(SymbolId symbol, std::span<const ClassId> children) {
@@ -32,15 +19,21 @@ uint32_t EGraph::hash_of(SymbolId symbol, std::span<const ClassId> children) {
   return static_cast<uint32_t>(h >> 32);
 }
 
-bool EGraph::equal(uint32_t node, SymbolId symbol, std::span<const ClassId> children) const {
-  const Node& n = nodes_[node];
-  return n.symbol == symbol.value && n.arity() == children.size() &&
-         std::equal(children.begin(), children.end(), children_.data() + n.first_child);
+uint32_t EGraph::find_equal(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const {
+  return hash_cons_.find(hash, [&](uint32_t node) {
+    const Node& n = nodes_[node];
+    if (n.symbol != symbol.value || n.arity() != children.size()) return false;
+    const ClassId* own = children_.data() + n.first_child;
+    for (ClassId child : children)
+      if (child != *own++) return false;
+    return true;
+  });
 }
 
-uint32_t EGraph::find_equal(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const {
-  return hash_cons_.find(hash, [&](uint32_t node) { return equal(node, symbol, children); });
-}
+namespace {
+/// Room for the canonical children of one node, on the stack where they are few.
+using Key = boost::container::small_vector<ClassId, 8>;
+}  // namespace
 
 // --- adding ---------------------------------------------------------------------------------------------------
 
@@ -49,7 +42,7 @@ ClassId EGraph::add(SymbolId symbol, std::span<const ClassId> children) {
 }
 
 NodeId EGraph::add_node(SymbolId symbol, std::span<const ClassId> children) {
-  boost::container::small_vector<ClassId, 8> canonical(children.size());
+  Key canonical(children.size(), boost::container::default_init);
   for (size_t i = 0; i < children.size(); ++i) {
     WEFT_CHECK(children[i].value < nodes_.size(), "child {} of {} is class {} of {}", i, symbols_->name(symbol),
                children[i].value, nodes_.size());
@@ -77,11 +70,13 @@ NodeId EGraph::add_node(SymbolId symbol, std::span<const ClassId> children) {
 }
 
 NodeId EGraph::lookup_node(SymbolId symbol, std::span<const ClassId> children) const {
-  boost::container::small_vector<ClassId, 8> canonical(children.size());
+  Key canonical(children.size(), boost::container::default_init);
   std::transform(children.begin(), children.end(), canonical.begin(), [&](ClassId child) { return find(child); });
-  const std::span<const ClassId> key(canonical.data(), canonical.size());
-  const uint32_t node = find_equal(hash_of(symbol, key), symbol, key);
-  return node == HashCons::kEmpty ? NodeId() : NodeId(node);
+  return lookup_canonical(symbol, {canonical.data(), canonical.size()});
+}
+
+NodeId EGraph::lookup_canonical(SymbolId symbol, std::span<const ClassId> children) const {
+  return NodeId(find_equal(hash_of(symbol, children), symbol, children));
 }
 
 ClassId EGraph::lookup(SymbolId symbol, std::span<const ClassId> children) const {

@@ -44,6 +44,8 @@ class EGraph {
   /// The node's class, or an invalid id where there is no such node (up to merges not yet rebuilt).
   ClassId lookup(SymbolId symbol, std::span<const ClassId> children = {}) const;
   NodeId lookup_node(SymbolId symbol, std::span<const ClassId> children = {}) const;
+  /// As lookup_node, for children known to be canonical (as they are all after rebuild).
+  NodeId lookup_canonical(SymbolId symbol, std::span<const ClassId> children) const;
   /// Says that two classes are equal; returns the class that stays. Congruence is restored by the next rebuild.
   /// For explanations pass the ids of the nodes themselves: `class_alias(node)`.
   ClassId merge(ClassId a, ClassId b, Reason reason = {});
@@ -56,7 +58,11 @@ class EGraph {
   void prune(ClassId id, Keep&& keep);
 
   // --- reading ------------------------------------------------------------------------------------------------
-  ClassId find(ClassId id) const;
+  ClassId find(ClassId id) const {
+    uint32_t at = id.value;
+    while (parent_[at] != at) at = parent_[at];
+    return ClassId(at);
+  }
   ClassId class_of(NodeId node) const { return find(ClassId(node.value)); }
   /// Every node has a class id of its own (not canonical once merged): the class that it was made in.
   static ClassId class_alias(NodeId node) { return ClassId(node.value); }
@@ -112,8 +118,10 @@ class EGraph {
   };
 
   static uint32_t hash_of(SymbolId symbol, std::span<const ClassId> children);
-  uint32_t find_and_halve(uint32_t id);
-  bool equal(uint32_t node, SymbolId symbol, std::span<const ClassId> children) const;
+  uint32_t find_and_halve(uint32_t id) {
+    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+    return id;
+  }
   uint32_t find_equal(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const;
   NodeId make_node(uint32_t hash, SymbolId symbol, std::span<const ClassId> children);
   void check_room(size_t arity) const;

@@ -9,7 +9,7 @@
 
 namespace weft::egraph {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 uint32_t NamedSymbols::op_number(const std::string& name) {
   const auto [at, fresh] = numbers_.try_emplace(name, static_cast<uint32_t>(names_.size()));

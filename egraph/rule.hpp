@@ -6,12 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "egraph/egraph.hpp"
+#include "egraph/frozen.hpp"
 #include "egraph/pattern.hpp"
 
 namespace weft::egraph {
-
-class FrozenGraph;
 
 /// Why something ordinary was not done; counted per rule, the first few reasons are kept in the report.
 struct Refusal {

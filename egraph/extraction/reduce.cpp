@@ -94,7 +94,7 @@ class Reducer {
     do {
       problem_.compact();
       if (!drop_hopeless()) return false;
-    } while (!budget_.exhausted() && (changed_ || settle_required() || inline_classes() || use_must_sets()));
+    } while (!budget_.exhausted() && (changed_ || drop_costlier() || settle_required() || inline_classes() || use_must_sets()));
     return true;
   }
 
@@ -132,9 +132,29 @@ class Reducer {
     return true;
   }
 
+  /// Dominance without must sets: no costlier, and no other children.
+  bool drop_costlier() {
+    const Index index(problem_);
+    for (uint32_t id = 0; id < problem_.class_count(); ++id) {
+      const std::span<const uint32_t> members = index.members(id);
+      budget_.spend(members.size() * members.size() / 4);
+      for (uint32_t loser : members) {
+        Problem::Node& b = problem_.nodes[loser];
+        const auto dominates = [&](uint32_t winner) {
+          const Problem::Node& a = problem_.nodes[winner];
+          return winner != loser && a.alive && a.cost <= b.cost && a.children.size() <= b.children.size() &&
+                 std::includes(b.children.begin(), b.children.end(), a.children.begin(), a.children.end());
+        };
+        if (std::any_of(members.begin(), members.end(), dominates)) b.alive = false, changed_ = true;
+      }
+    }
+    return changed_;
+  }
+
   /// Edges to required classes of other components vanish. A required class with one node is paid.
   bool settle_required() {
     const Index index(problem_);
+    spread_required(index);
     const std::vector<uint32_t> component = strong_components(problem_, index);
     std::vector<uint32_t> users(problem_.class_count());
     for (Problem::Node& node : problem_.nodes) {
@@ -146,10 +166,22 @@ class Reducer {
     return changed_;
   }
 
+  /// The children of a required class's only node are required.
+  void spread_required(const Index& index) {
+    std::vector<uint32_t> stack;
+    for (uint32_t id = 0; id < problem_.class_count(); ++id)
+      if (problem_.required[id]) stack.push_back(id);
+    while (!stack.empty()) {
+      const std::span<const uint32_t> members = index.members(stack.back());
+      stack.pop_back();
+      if (members.size() != 1) continue;
+      for (uint32_t child : problem_.nodes[members[0]].children)
+        if (!std::exchange(problem_.required[child], 1)) stack.push_back(child), changed_ = true;
+    }
+  }
+
   void pay(uint32_t member, bool unused) {
     Problem::Node& node = problem_.nodes[member];
-    for (uint32_t child : node.children)
-      if (!std::exchange(problem_.required[child], 1)) changed_ = true;
     if (node.cost) {
       problem_.paid = add_costs(problem_.paid, node.cost);
       node.cost = 0;

@@ -11,6 +11,7 @@ namespace weft::egraph::extraction {
 namespace {
 
 constexpr size_t kDeepest = 200;       // decisions on one path; each keeps a copy of the rest of the problem
+constexpr size_t kLookAhead = 6;       // classes tried before one is branched on
 constexpr size_t kSwitchNodes = 3000;  // local search on problems up to this size
 
 class Solver {
@@ -125,19 +126,18 @@ class Solver {
     return best;
   }
 
+  /// A way to branch: the nodes of one required class, each with the bound of the problem in which it is chosen.
+  struct Branching {
+    uint32_t id = kNone;
+    std::vector<std::pair<uint64_t, uint32_t>> order;  // bound, node; least bound first
+  };
+
   Outcome branch(const Problem& problem, uint64_t below, Outcome best, size_t depth) {
     const Index index(problem);
-    const uint32_t id = choose_class(problem, index);
-    if (id == kNone) return best;
-    std::vector<std::pair<uint64_t, uint32_t>> order;
-    for (uint32_t node : index.members(id)) {
-      const Problem child = with_choice(problem, index, id, node);
-      Problem reduced = child;
-      order.push_back({feasible(reduced) ? quick_lower(reduced, below) : kInfinite, node});
-    }
-    std::stable_sort(order.begin(), order.end());
+    const Branching branching = choose_branching(problem, index, below);
+    if (branching.id == kNone) return best;
     uint64_t lower = kInfinite;
-    for (const auto& [bound, node] : order) {
+    for (const auto& [bound, node] : branching.order) {
       if (bound >= below) {
         lower = std::min(lower, bound);
         continue;
@@ -146,7 +146,7 @@ class Solver {
         lower = std::min(lower, std::max(bound, best.lower));
         continue;
       }
-      const Outcome outcome = solve(with_choice(problem, index, id, node), below, depth + 1);
+      const Outcome outcome = solve(with_choice(problem, index, branching.id, node), below, depth + 1);
       lower = std::min(lower, std::max(outcome.lower, bound));
       offer(best, below, outcome.cost, outcome.picks);
     }
@@ -154,15 +154,34 @@ class Solver {
     return best;
   }
 
-  /// The required class with the fewest nodes to choose from (but more than one).
-  static uint32_t choose_class(const Problem& problem, const Index& index) {
-    uint32_t best = kNone;
-    for (uint32_t id = 0; id < problem.class_count(); ++id) {
-      const size_t size = index.members(id).size();
-      if (!problem.required[id] || size < 2) continue;
-      if (best == kNone || size < index.members(best).size()) best = id;
+  /// Looks ahead into the required classes with the fewest nodes (but more than one) and takes the one whose branches
+  /// have the highest bounds.
+  Branching choose_branching(const Problem& problem, const Index& index, uint64_t below) {
+    std::vector<std::pair<size_t, uint32_t>> candidates;
+    for (uint32_t id = 0; id < problem.class_count(); ++id)
+      if (problem.required[id] && index.members(id).size() > 1) candidates.push_back({index.members(id).size(), id});
+    std::sort(candidates.begin(), candidates.end());
+    if (candidates.size() > kLookAhead) candidates.resize(kLookAhead);
+    Branching best;
+    uint64_t best_score = 0;
+    for (const auto& [size, id] : candidates) {
+      Branching branching{id, {}};
+      for (uint32_t node : index.members(id)) {
+        Problem child = with_choice(problem, index, id, node);
+        branching.order.push_back({feasible(child) ? quick_lower(child, below) : kInfinite, node});
+      }
+      std::sort(branching.order.begin(), branching.order.end());
+      const uint64_t score = score_of(branching, below);
+      if (best.id == kNone || score > best_score) best = std::move(branching), best_score = score;
+      if (best.order.front().first >= below || budget_.exhausted()) break;
     }
     return best;
+  }
+
+  static uint64_t score_of(const Branching& branching, uint64_t below) {
+    uint64_t sum = 0;
+    for (const auto& [bound, node] : branching.order) sum = add_costs(sum, below - std::min(bound, below));
+    return kInfinite - sum;
   }
 
   static Problem with_choice(const Problem& problem, const Index& index, uint32_t id, uint32_t node) {

@@ -14,72 +14,63 @@ Upper tree_choice(const Problem& problem, const Trees& trees) {
 
 namespace {
 
-/// The set of classes below each class, as sorted lists, with the sum of their costs.
+/// The cost of a node with all that its children need is found by a walk over the choices made so far; a node with one
+/// child needs no walk.
 class Greedy {
  public:
   Greedy(const Problem& problem, const Index& index, const Trees& trees, Budget& budget)
-      : problem_(problem), index_(index), trees_(trees), budget_(budget), below_(problem.class_count()),
-        own_(problem.class_count()), mark_(problem.class_count()) {}
+      : problem_(problem), index_(index), trees_(trees), budget_(budget), total_(problem.class_count()),
+        mark_(problem.class_count()) {}
 
   Upper run() {
-    Upper upper;
-    upper.choice.assign(problem_.class_count(), kNone);
-    for (uint32_t id : trees_.order) upper.choice[id] = choose(id);
-    upper.cost = dag_cost(problem_, upper.choice);
-    return upper;
+    upper_.choice.assign(problem_.class_count(), kNone);
+    for (uint32_t id : trees_.order) choose(id);
+    upper_.cost = dag_cost(problem_, upper_.choice);
+    return std::move(upper_);
   }
 
  private:
-  uint32_t choose(uint32_t id) {
-    if (budget_.exhausted()) return give_up(id);
-    uint32_t best = kNone;
-    uint64_t best_cost = kInfinite;
+  void choose(uint32_t id) {
+    uint32_t& best = upper_.choice[id];
+    best = trees_.best[id];
+    total_[id] = cost_of(best, kInfinite);
+    if (budget_.exhausted()) return;
     for (uint32_t node : index_.members(id)) {
       const auto& children = problem_.nodes[node].children;
-      if (std::any_of(children.begin(), children.end(), [&](uint32_t c) { return trees_.position[c] >= trees_.position[id]; }))
-        continue;
-      const uint64_t cost = cost_of(node, best_cost);
-      if (cost < best_cost) best = node, best_cost = cost;
+      const auto later = [&](uint32_t c) { return trees_.position[c] >= trees_.position[id]; };
+      if (node == trees_.best[id] || std::any_of(children.begin(), children.end(), later)) continue;
+      const uint64_t cost = cost_of(node, total_[id]);
+      if (cost < total_[id]) best = node, total_[id] = cost;
     }
-    if (best == kNone) return give_up(id);
-    own_[id] = problem_.nodes[best].cost;
-    gather(best, below_[id]);
-    below_[id].push_back(id);
-    return best;
-  }
-
-  uint32_t give_up(uint32_t id) {
-    own_[id] = problem_.nodes[trees_.best[id]].cost;
-    below_[id].assign(1, id);
-    return trees_.best[id];
   }
 
   uint64_t cost_of(uint32_t node, uint64_t enough) {
-    ++round_;
+    const auto& children = problem_.nodes[node].children;
     uint64_t cost = problem_.nodes[node].cost;
-    for (uint32_t child : problem_.nodes[node].children) {
-      budget_.spend(below_[child].size());
-      for (uint32_t id : below_[child])
-        if (std::exchange(mark_[id], round_) != round_) cost = add_costs(cost, own_[id]);
-      if (cost >= enough) return kInfinite;
+    if (children.size() == 1) return add_costs(cost, total_[children[0]]);
+    ++round_;
+    stack_.clear();
+    const auto push = [&](uint32_t id) {
+      if (std::exchange(mark_[id], round_) != round_) stack_.push_back(id);
+    };
+    for (uint32_t child : children) push(child);
+    while (!stack_.empty() && cost < enough) {
+      const Problem::Node& chosen = problem_.nodes[upper_.choice[stack_.back()]];
+      stack_.pop_back();
+      budget_.spend(1 + chosen.children.size());
+      cost = add_costs(cost, chosen.cost);
+      for (uint32_t child : chosen.children) push(child);
     }
     return cost;
-  }
-
-  void gather(uint32_t node, std::vector<uint32_t>& all) {
-    ++round_;
-    for (uint32_t child : problem_.nodes[node].children)
-      for (uint32_t id : below_[child])
-        if (std::exchange(mark_[id], round_) != round_) all.push_back(id);
   }
 
   const Problem& problem_;
   const Index& index_;
   const Trees& trees_;
   Budget& budget_;
-  std::vector<std::vector<uint32_t>> below_;
-  std::vector<uint64_t> own_;
-  std::vector<uint32_t> mark_;
+  Upper upper_;
+  std::vector<uint64_t> total_;
+  std::vector<uint32_t> mark_, stack_;
   uint32_t round_ = 0;
 };
 

@@ -14,8 +14,6 @@ TemplateProgram::TemplateProgram(const Template& source) : source_(source) {
   body_.resize(parts.size()), lists_.resize(parts.size()), values_.resize(parts.size());
   for (Part part = 0; part < parts.size(); ++part) {
     const Template::Node& node = parts[part];
-    has_builders_ |= node.kind == Kind::build;
-    has_lists_ |= node.kind == Kind::map || node.kind == Kind::splice;
     if (!node.varies) once_.push_back(part);
     if (node.kind != Kind::map) continue;
     std::vector<char> needed(parts.size());
@@ -27,6 +25,51 @@ TemplateProgram::TemplateProgram(const Template& source) : source_(source) {
     }
     std::reverse(body_[part].begin(), body_[part].end());
   }
+  plan_plain();
+}
+
+void TemplateProgram::plan_plain() {
+  std::vector<Operand> operand_of;
+  for (const Template::Node& node : source_.parts()) {
+    if (node.kind == Kind::variable) {
+      operand_of.push_back({true, node.number});
+      continue;
+    }
+    if (node.kind != Kind::apply || node.children.size() > kMaxArity || steps_.size() == kMaxSteps) return;
+    operand_of.push_back({false, static_cast<uint32_t>(steps_.size())});
+    Step step{SymbolId(node.number), {}};
+    for (Part child : node.children) step.children.push_back(operand_of[child]);
+    steps_.push_back(std::move(step));
+  }
+  for (Part root : source_.roots()) step_roots_.push_back(operand_of[root]);
+  plain_ = true;
+}
+
+void TemplateProgram::build_plain(EGraph& graph, const uint32_t* variables, std::vector<ClassId>& made) const {
+  ClassId values[kMaxSteps], children[kMaxArity];
+  const auto value = [&](Operand operand) { return operand.variable ? ClassId(variables[operand.number]) : values[operand.number]; };
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    ClassId* end = children;
+    for (Operand operand : steps_[i].children) *end++ = value(operand);
+    values[i] = EGraph::class_alias(graph.add_node(steps_[i].symbol, {children, end}));
+  }
+  made.clear();
+  for (Operand root : step_roots_) made.push_back(value(root));
+}
+
+bool TemplateProgram::stands(const EGraph& graph, const FrozenGraph& frozen, const ClassId* variables, const ClassId* roots) const {
+  ClassId values[kMaxSteps], children[kMaxArity];
+  const auto value = [&](Operand operand) { return operand.variable ? variables[operand.number] : values[operand.number]; };
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    ClassId* end = children;
+    for (Operand operand : steps_[i].children) *end++ = value(operand);
+    const NodeId node = graph.lookup_canonical(steps_[i].symbol, {children, end});
+    if (!node.valid()) return false;
+    values[i] = frozen.class_of(node);
+  }
+  for (Operand root : step_roots_)
+    if (value(root) != *roots++) return false;
+  return true;
 }
 
 std::optional<Refusal> TemplateProgram::build(EGraph& graph, RuleHost* host, const Substitution& match,
@@ -92,27 +135,6 @@ std::optional<Refusal> TemplateProgram::evaluate(Part part, EGraph& graph, RuleH
     }
   }
   return std::nullopt;
-}
-
-bool TemplateProgram::stands(const EGraph& graph, const Substitution& match, std::vector<ClassId>& scratch) const {
-  if (has_builders_ || has_lists_) return false;
-  const std::vector<Template::Node>& parts = source_.parts();
-  scratch.resize(parts.size());
-  for (Part part : once_) {
-    const Template::Node& node = parts[part];
-    if (node.kind == Kind::variable) {
-      scratch[part] = match.classes[node.number];
-      continue;
-    }
-    ClassId children[8];
-    if (node.children.size() > std::size(children)) return false;
-    for (size_t i = 0; i < node.children.size(); ++i) children[i] = scratch[node.children[i]];
-    scratch[part] = graph.lookup(SymbolId(node.number), {children, node.children.size()});
-    if (!scratch[part].valid()) return false;
-  }
-  for (size_t i = 0; i < source_.roots().size(); ++i)
-    if (scratch[source_.roots()[i]] != match.root_classes[i]) return false;
-  return true;
 }
 
 }  // namespace weft::egraph

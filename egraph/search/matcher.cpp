@@ -17,20 +17,20 @@ MatchReader::MatchReader(const Program& program, const FrozenGraph& frozen)
   substitution_ = {classes_, nodes_, {}, root_classes_, root_nodes_, sequence_nodes_, &frozen};
 }
 
+void MatchReader::roots(std::span<const uint32_t> match, std::vector<NodeId>& roots) const {
+  roots.resize(root_nodes_.size());
+  for (size_t i = 0; i < roots.size(); ++i)
+    roots[i] = NodeId(program_.root_register[i] != kNone ? match[program_.root_register[i]]
+                                                         : match[program_.variables + program_.root_application[i]]);
+}
+
 const Substitution& MatchReader::read(std::span<const uint32_t> match) {
   const uint32_t* at = match.data();
   for (ClassId& id : classes_) id = ClassId(*at++);
   for (NodeId& node : nodes_) node = NodeId(*at++);
   substitution_.attributes = {at, program_.slots};
-  for (size_t i = 0; i < root_nodes_.size(); ++i) {
-    if (program_.root_register[i] != kNone) {
-      root_classes_[i] = classes_[program_.root_register[i]];
-      root_nodes_[i] = NodeId(root_classes_[i].value);
-    } else {
-      root_nodes_[i] = nodes_[program_.root_application[i]];
-      root_classes_[i] = frozen_.class_of(root_nodes_[i]);
-    }
-  }
+  roots(match, root_nodes_);
+  for (size_t i = 0; i < root_nodes_.size(); ++i) root_classes_[i] = frozen_.class_of(root_nodes_[i]);
   for (size_t i = 0; i < sequence_nodes_.size(); ++i) sequence_nodes_[i] = nodes_[program_.sequence_application[i]];
   return substitution_;
 }
@@ -44,8 +44,9 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
       context_(context),
       rule_(rule),
       since_(since),
-      right_(right && !right->has_builders() ? right : nullptr),
+      right_(right && right->plain() ? right : nullptr),
       registers_(program.registers),
+      roots_(program.root_register.size()),
       nodes_(program.applications),
       slots_(program.slots),
       reader_(program, frozen_),
@@ -166,24 +167,33 @@ bool Matcher::bind_children(const Step& step, std::span<const ClassId> children)
 
 void Matcher::yield() {
   if (fresh_ == 0 && since_ != 0) return;
-  uint32_t* at = match_.data();
-  for (uint32_t v = 0; v < program_.variables; ++v) *at++ = registers_[v].value;
-  for (NodeId node : nodes_) *at++ = node.value;
-  std::copy(slots_.values().begin(), slots_.values().end(), at);
-  if (rule_.guard || right_) {
-    const Substitution& substitution = reader_.read(match_);
-    if (rule_.guard && !rule_.guard(*context_.graph, substitution)) return;
-    ++block_.found;
-    if (right_ && right_->stands(*context_.graph, substitution, scratch_)) return;
-  } else {
-    ++block_.found;
+  if (rule_.guard) {
+    write(match_.data());
+    if (!rule_.guard(*context_.graph, reader_.read(match_))) return;
   }
+  ++block_.found;
+  if (right_ && stands()) return;
   if (block_.count >= max_matches_) {
     block_.cut = true;
     return;
   }
   ++block_.count;
-  block_.matches.insert(block_.matches.end(), match_.begin(), match_.end());
+  const size_t end = block_.matches.size();
+  block_.matches.resize(end + program_.width());
+  write(block_.matches.data() + end);
+}
+
+bool Matcher::stands() {
+  for (size_t i = 0; i < roots_.size(); ++i)
+    roots_[i] = program_.root_register[i] != kNone ? registers_[program_.root_register[i]]
+                                                   : frozen_.class_of(nodes_[program_.root_application[i]]);
+  return right_->stands(*context_.graph, frozen_, registers_.data(), roots_.data());
+}
+
+void Matcher::write(uint32_t* at) const {
+  for (uint32_t v = 0; v < program_.variables; ++v) *at++ = registers_[v].value;
+  for (NodeId node : nodes_) *at++ = node.value;
+  for (uint32_t value : slots_.values()) *at++ = value;
 }
 
 }  // namespace weft::egraph

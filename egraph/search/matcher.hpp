@@ -18,6 +18,8 @@ class MatchReader {
   MatchReader(const Program& program, const FrozenGraph& frozen);
   /// The spans of the result hold until the next call and as long as `match`.
   const Substitution& read(std::span<const uint32_t> match);
+  /// Only the matched root nodes (of a bare variable: its class, as an alias).
+  void roots(std::span<const uint32_t> match, std::vector<NodeId>& roots) const;
 
  private:
   const Program& program_;
@@ -67,6 +69,8 @@ class Matcher {
   void try_node(size_t step, NodeId node);
   bool bind_children(const Step& step, std::span<const ClassId> children);
   void yield();
+  bool stands();
+  void write(uint32_t* at) const;
   bool stopped();
 
   const Program& program_;
@@ -75,7 +79,7 @@ class Matcher {
   const Rule& rule_;
   const uint32_t since_;
   const TemplateProgram* const right_;
-  std::vector<ClassId> registers_, scratch_;
+  std::vector<ClassId> registers_, roots_;
   std::vector<NodeId> nodes_;
   AttributeBindings slots_;
   MatchReader reader_;

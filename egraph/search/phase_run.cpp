@@ -187,45 +187,53 @@ void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSear
         report_.rules[slot].cut = held_back_ = true;
         return;
       }
-      apply_match(slot, reader.read({block->matches.data() + i * width, width}));
+      apply_match(slot, reader, {block->matches.data() + i * width, width});
     }
   }
 }
 
-void PhaseRun::apply_match(size_t slot, const Substitution& match) {
-  const size_t before = graph_.id_bound();
-  const size_t merges = now_.merges;
-  if (std::optional<Refusal> refusal = make(states_[slot], match))
-    refuse(slot, std::move(refusal->reason));
-  else
-    merge_roots(slot, match);
-  if (graph_.id_bound() != before || now_.merges != merges) ++report_.rules[slot].applied;
+void PhaseRun::apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match) {
+  const size_t nodes = graph_.id_bound(), merges = now_.merges;
+  if (std::optional<Refusal> refusal = make(states_[slot], reader, match)) return refuse(slot, std::move(refusal->reason));
+  reader.roots(match, roots_);
+  if (!merge_roots(slot)) return;
+  if (graph_.id_bound() != nodes || now_.merges != merges) ++report_.rules[slot].applied;
 }
 
 /// Builds the right sides into made_.
-std::optional<Refusal> PhaseRun::make(RuleState& state, const Substitution& match) {
-  if (state.rule->right) return state.rule->right->build(graph_, &host_, match, made_);
-  ApplyResult result = std::get<ApplyFunction>(state.rule->rule->applier)(graph_, match);
+std::optional<Refusal> PhaseRun::make(RuleState& state, MatchReader& reader, std::span<const uint32_t> match) {
+  if (TemplateProgram* right = state.rule->right.get()) {
+    if (!right->plain()) return right->build(graph_, &host_, reader.read(match), made_);
+    right->build_plain(graph_, match.data(), made_);
+    return std::nullopt;
+  }
+  const Substitution& substitution = reader.read(match);
+  ApplyResult result = std::get<ApplyFunction>(state.rule->rule->applier)(graph_, substitution);
   if (Refusal* refusal = std::get_if<Refusal>(&result)) return std::move(*refusal);
   made_ = std::move(std::get<std::vector<ClassId>>(result));
-  if (made_.size() != match.root_classes.size())
-    fail(ErrorCode::invalid_argument, "the applier gave {} classes for {} roots", made_.size(), match.root_classes.size());
+  if (made_.size() != substitution.root_classes.size())
+    fail(ErrorCode::invalid_argument, "the applier gave {} classes for {} roots", made_.size(), substitution.root_classes.size());
   return std::nullopt;
 }
 
-void PhaseRun::merge_roots(size_t slot, const Substitution& match) {
+/// False where the host refused.
+bool PhaseRun::merge_roots(size_t slot) {
   for (size_t i = 0; i < made_.size(); ++i) {
     if (!made_[i].valid()) continue;
-    const ClassId root = graph_.find(match.root_classes[i]), made = graph_.find(made_[i]);
+    const ClassId root = graph_.class_of(roots_[i]), made = graph_.find(made_[i]);
     if (root == made) continue;
-    if (std::optional<Refusal> refusal = host_.can_merge(graph_, root, made)) return refuse(slot, std::move(refusal->reason));
+    if (std::optional<Refusal> refusal = host_.can_merge(graph_, root, made)) {
+      refuse(slot, std::move(refusal->reason));
+      return false;
+    }
   }
   for (size_t i = 0; i < made_.size(); ++i) {
     if (!made_[i].valid()) continue;
     const size_t classes = graph_.class_count();
-    graph_.merge(EGraph::class_alias(match.root_nodes[i]), made_[i], {states_[slot].index});
+    graph_.merge(EGraph::class_alias(roots_[i]), made_[i], {states_[slot].index});
     now_.merges += classes - graph_.class_count();
   }
+  return true;
 }
 
 void PhaseRun::refuse(size_t slot, std::string reason) {

@@ -29,10 +29,10 @@ class PhaseRun {
   void settle_searches(std::vector<RuleSearch>& searches);
   void apply_all(const FrozenGraph& frozen, std::vector<RuleSearch>& searches);
   void apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search);
-  void apply_match(size_t slot, const Substitution& match);
+  void apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match);
   void apply_native(size_t slot, const FrozenGraph& frozen);
-  std::optional<Refusal> make(RuleState& state, const Substitution& match);
-  void merge_roots(size_t slot, const Substitution& match);
+  std::optional<Refusal> make(RuleState& state, MatchReader& reader, std::span<const uint32_t> match);
+  bool merge_roots(size_t slot);
   void refuse(size_t slot, std::string reason);
   bool over_limit();
   void hit_room_limit();
@@ -47,7 +47,8 @@ class PhaseRun {
   PhaseReport report_;
   IterationReport now_;
   std::optional<StopReason> stop_;
-  std::vector<ClassId> made_;
+  std::vector<ClassId> made_;   // per root of the match at hand
+  std::vector<NodeId> roots_;
   SearchContext context_;
   uint64_t nodes_made_at_start_ = 0;  // of the iteration
   size_t steps_ = 0;
