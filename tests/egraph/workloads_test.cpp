@@ -1,6 +1,6 @@
 // The engine agrees to the node with the public workloads.
 #include "tests/catch.hpp"
-#include "tests/egraph/workloads.hpp"
+#include "tests/egraph/math_workload.hpp"
 
 using namespace weft::egraph;
 using namespace weft::egraph::test;
@@ -64,3 +64,36 @@ TEST_CASE("mm 2 to 40 saturate at the exact sizes", "[egraph][workload]") {
   for (int n : {2, 3, 5, 10, 20, 40}) check_mm(n);
 }
 TEST_CASE("mm 80 saturates at the exact size", "[.][nightly]") { check_mm(80); }
+
+TEST_CASE("math: the smallest terms after 5 and 7 iterations", "[egraph][workload]") {
+  const uint64_t after_five[] = {4, 6, 6, 1, 9, 11, 13}, after_seven[] = {4, 6, 6, 1, 9, 11, 4};
+  for (const size_t iterations : {5, 7}) {
+    MathWorkload w;
+    std::vector<ClassId> roots;
+    for (const char* term : kStartTerms) roots.push_back(w.terms.add(w.graph, term));
+    w.run({.iterations = iterations});
+    w.graph.check();
+    for (size_t i = 0; i < roots.size(); ++i) {
+      INFO(kStartTerms[i] << " after " << iterations << " iterations");
+      CHECK(w.ast_size(roots[i]) == (iterations == 5 ? after_five : after_seven)[i]);
+    }
+  }
+}
+
+TEST_CASE("math: what can be proved is, what cannot is not", "[egraph][workload]") {
+  const auto proves = [](const char* start, const char* goal, size_t nodes) {
+    INFO(start << " = " << goal);
+    MathWorkload w;
+    const ClassId root = w.terms.add(w.graph, start);
+    w.run({.nodes = nodes, .iterations = 12}, {1000, 5});
+    w.graph.check();
+    const ClassId found = w.terms.lookup(w.graph, goal);
+    return found.valid() && w.graph.find(found) == w.graph.find(root);
+  };
+  CHECK(proves("(+ x (+ x (+ x x)))", "(* 4 x)", 50'000));
+  CHECK(proves("(* (pow 2 x) (pow 2 y))", "(pow 2 (+ x y))", 50'000));
+  CHECK(proves("(+ 1 (- a (* (- 2 1) a)))", "1", 50'000));
+  CHECK(proves("(* (+ x 3) (+ x 1))", "(+ (+ (* x x) (* 4 x)) 3)", 50'000));
+  CHECK(proves(kStartTerms[6], "(/ 1 (sqrt five))", 75'000));
+  CHECK_FALSE(proves("(+ x y)", "(/ x y)", 10'000));
+}
