@@ -170,9 +170,10 @@ size_t EGraph::rebuild() {
   return merge_count_ - before;
 }
 
-/// Re-canonicalises the users of a class that lost a merge, then hands its list of uses to the class that it is in now.
+/// Re-canonicalises the users of a class that lost a merge, then hands its list of uses to the class that it was in at
+/// the start: where that one loses a merge on the way, it is pending itself, and slots that name it are in its list.
 void EGraph::repair_uses(uint32_t loser) {
-  const uint32_t head = use_head_[loser];
+  const uint32_t head = use_head_[loser], into = find_and_halve(loser);
   if (head == kNone) return;
   uint32_t previous = head;
   repair_node(slot_node_[head]);
@@ -185,7 +186,7 @@ void EGraph::repair_uses(uint32_t loser) {
       previous = slot;
     }
   }
-  splice_uses(find_and_halve(loser), loser);
+  splice_uses(into, loser);
 }
 
 void EGraph::splice_uses(uint32_t into, uint32_t from) {
