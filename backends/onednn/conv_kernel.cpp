@@ -92,11 +92,16 @@ class ConvKernel : public Kernel {
   const ir::KernelResources& resources() const override { return resources_; }
 
   std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override {
-    return pack_conv(form_, has_bias_ ? &bias_ : nullptr, slices_, operands);
+    return form_.fixed_weights ? pack_conv(form_, has_bias_ ? &bias_ : nullptr, slices_, operands) : nullptr;
   }
 
   void run(const RunContext& context, int part) const override {
     const auto* packed = static_cast<const ConvParameters*>(context.packed);
+    std::unique_ptr<const ConvParameters> own;
+    if (!form_.fixed_weights) {
+      own = packed_now(context);
+      packed = own.get();
+    }
     if (!packed) fail(ErrorCode::invalid_argument, "onednn: a convolution is run without the parameters that pack() made");
     const SingleThreaded guard;
     for (const PlacedItem& item : items_)
@@ -104,6 +109,18 @@ class ConvKernel : public Kernel {
   }
 
  private:
+  /// Weights that are a value: packed by every part of every run.
+  std::unique_ptr<const ConvParameters> packed_now(const RunContext& context) const {
+    std::vector<ir::Tensor> operands(form_.inputs.size());
+    const auto define = [&](int input) {
+      const auto i = static_cast<size_t>(input);
+      operands[i] = ir::Tensor::view(form_.inputs[i], context.inputs[i], nullptr);
+    };
+    define(form_.weights.input);
+    if (has_bias_) define(bias_.operand.input);
+    return pack_conv(form_, has_bias_ ? &bias_ : nullptr, slices_, operands);
+  }
+
   /// The parameter added to each channel first is the bias of the primitive.
   void take_bias() {
     if (form_.steps.empty() || !form_.bias_first) return;

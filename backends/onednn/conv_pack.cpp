@@ -182,7 +182,7 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
     packed->bias_bound = largest_magnitude(all.data(), static_cast<int64_t>(all.size()));
   }
   for (const Step& s : form.steps) {
-    const bool parameter = s.operand.input >= 0 && s.spread != Spread::none && s.spread != Spread::constant &&
+    const bool parameter = form.fixed_weights && s.operand.input >= 0 && s.spread != Spread::none && s.spread != Spread::constant &&
                            operands[static_cast<size_t>(s.operand.input)].defined();
     packed->operand_bounds.push_back(-1);
     if (!parameter) continue;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kForkNs = 1000;   // of two or more parts
 constexpr double kCopyGbps = 20;   // gather or scatter of a tile, its bytes counted once
+constexpr double kPackGbps = 1;    // weights that are packed in every run
 constexpr double kScanGbps = 50;   // the guard against NaN
 
 int64_t cache_bytes(int name, int64_t fallback) {
@@ -106,6 +107,7 @@ double conv_nanoseconds(const ConvForm& form, const ConvChoice& choice) {
   const double weights = bytes_of(form.weights) / m.l3_gbps;
   const double activations = (bytes_of(form.source) + bytes_of(form.destination)) / m.l3_gbps;
   double total = std::max({sums, weights, activations}) + steps_nanoseconds(form, choice.blocked);
+  if (!form.fixed_weights) total += bytes_of(form.weights) / kPackGbps;
   if (!is_dense(form.source) || choice.blocked) total += bytes_of(form.source) / kCopyGbps;
   if (!is_dense(form.destination) || choice.blocked) total += bytes_of(form.destination) / kCopyGbps;
   return total;

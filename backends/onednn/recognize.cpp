@@ -242,9 +242,7 @@ class Recognizer {
     return found;
   }
 
-  void require_parameter(const View& weights, const char* what) const {
-    if (kinds_[static_cast<size_t>(weights.input)] != ir::OperandKind::parameter) refuse("the {} are not a parameter", what);
-  }
+  bool is_parameter(const View& view) const { return kinds_[static_cast<size_t>(view.input)] == ir::OperandKind::parameter; }
 
   /// Sorts the operands of steps by how they lie against tiles whose last axis is the channel.
   void spread_operands() {
@@ -283,7 +281,7 @@ class Recognizer {
     form.kernel = "conv";
     form.source = solid_view(n.operands[0]);
     form.weights = solid_view(n.operands[1]);
-    require_parameter(form.weights, "weights");
+    form.fixed_weights = is_parameter(form.weights);
     if (n.operands.size() > 2) refuse("a convolution with {} operands", n.operands.size());
     const size_t spatial = form.source.axes.size() - 2;
     form.groups = a.integer("groups");
@@ -314,11 +312,11 @@ class Recognizer {
     for (const Step& s : steps_)
       if (s.spread == Spread::full) all_even = all_even && even(s.operand);
     if (!all_even) refuse("batch or rows that are no even step in memory");
+    for (ir::NodeId id : graph_.inputs()) form.inputs.push_back(graph_.node(id).types[0]);
     form.steps = std::move(steps_);
     if (form.steps.empty()) return;
     const Step& first = form.steps[0];
-    form.bias_first = first.kind == StepKind::add && first.spread == Spread::channel &&
-                      kinds_[static_cast<size_t>(first.operand.input)] == ir::OperandKind::parameter;
+    form.bias_first = first.kind == StepKind::add && first.spread == Spread::channel && is_parameter(first.operand);
     for (size_t i = form.bias_first ? 1 : 0; i < form.steps.size(); ++i) {
       const Step& s = form.steps[i];
       const bool by_channel = s.spread == Spread::channel || s.spread == Spread::image_channel;
@@ -333,7 +331,7 @@ class Recognizer {
     form.kernel = "conv_transpose";
     form.source = solid_view(n.operands[0]);
     Phases phases{solid_view(n.operands[1]), a.ints("strides"), {}};
-    require_parameter(phases.weights, "weights");
+    form.fixed_weights = is_parameter(phases.weights);
     const size_t spatial = form.source.axes.size() - 2;
     phases.stride.resize(spatial, 1);
     phases.pads_begin = a.ints("pads");
@@ -413,7 +411,7 @@ class Recognizer {
     if (n.attributes->boolean("transpose_a")) std::swap(a.axes.end()[-1], a.axes.end()[-2]);
     if (n.attributes->boolean("transpose_b")) std::swap(b.axes.end()[-1], b.axes.end()[-2]);
     const bool shared = std::all_of(b.axes.begin(), b.axes.end() - 2, [](const Axis& x) { return axis_size(x) == 1; });
-    if (shared && kinds_[static_cast<size_t>(b.input)] == ir::OperandKind::parameter && a.axes.size() == destination_.axes.size()) {
+    if (shared && is_parameter(b) && a.axes.size() == destination_.axes.size()) {
       if (std::optional<ConvForm> form = as_conv(a, b)) return std::move(*form);
     }
     return batched(std::move(a), std::move(b));

@@ -214,6 +214,12 @@ TEST_CASE("convolutions between layouts") {
   Case tail;
   const Value y = tail.conv(tail.value({1, 3, 64, 64}), tail.parameter({16, 3, 3, 3}), {{"strides", std::vector<int64_t>{2, 2}}});
   check(tail, tail.transpose(tail.op(Op::add, {y, tail.parameter({16, 1, 1})}), {0, 2, 3, 1}), "channels-first convolution, transposed result");
+  for (const int64_t groups : {1, 16}) {
+    Case dynamic;
+    Value z = dynamic.conv(dynamic.value({1, 30, 30, 16}), dynamic.value({16, 16 / groups, 3, 3}), nxc({}, {1, 1, 1, 1}, groups));
+    z = dynamic.op(Op::add, {dynamic.op(Op::add, {z, dynamic.parameter({16})}), dynamic.value({1, 30, 30, 16})});
+    check(dynamic, dynamic.op(Op::relu, {z}), "weights that are a value");
+  }
   Case own;
   const Value x = own.value({1, 20, 20, 32});
   check(own, own.op(Op::add, {own.conv(x, own.parameter({32, 32, 3, 3}), nxc({}, {1, 1, 1, 1})), x}), "the input is the residual too");
@@ -382,8 +388,9 @@ TEST_CASE("refusals say why") {
   }
   {
     Case c;
-    const Value y = c.conv(c.value({1, 8, 8, 16}), c.value({16, 16, 1, 1}), kNxc);
-    CHECK(refusal(c, y) == "the weights are not a parameter");
+    const Value x = c.value({1, 8, 8, 16}), w = c.parameter({16, 16, 1, 1});
+    const Value y = c.op(Op::pow, {c.conv(x, w, kNxc), c.value({1, 8, 8, 16})});
+    CHECK(refusal(c, y) == "pow as an epilogue");
     const ir::KernelRequest request = c.request(y, 1);
     CHECK_THROWS_AS(onednn().compile(request), weft::Error);
   }
