@@ -128,6 +128,7 @@ class Fuser {
   void grow(ClassId id, NodeId node) {
     const Role r = role(node);
     if (r == Role::none) return;
+    if (frozen_.op(node) == op_number(ir::Op::concat) && !frozen_.nodes(id, op_number(ir::Op::pad)).empty()) return;  // a pad reads less
     const bool moves = r == Role::view || r == Role::movement;
     Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, moves, !moves, false};
     if (moves && computed_[id.value]) {  // what moves data here is one more kernel, but groups start from what computes
