@@ -107,7 +107,8 @@ ir::Tensor get_constant(ByteReader& r) {
 
 ir::ProgramRef get_program(ByteReader& r) {
   std::string_view text = r.text("program");
-  ir::ProgramRef program = ir::make_program(ir::parse_graph(text, "plan program"));
+  ir::ProgramRef program = ir::parse_expression(text, "plan program").program;
+  if (!program) fail(ErrorCode::parse, "not a program:\n{}", text);
   if (program->text() != text) fail(ErrorCode::parse, "a program is not in canonical form:\n{}", text);
   return program;
 }

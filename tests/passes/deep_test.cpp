@@ -52,7 +52,7 @@ TEST_CASE("a chain of 100,000 adds compiles without rewriting on a small stack",
   passes::CompileResult result;
   on_small_stack([&] { result = compile(graph, 0); });
   CHECK(result.plan.steps.size() == 100'000);
-  CHECK(result.plan.arena_bytes <= 1024);
+  CHECK(result.plan.arena_bytes <= 64 << 10);  // one buffer and one scratch, however long
 }
 
 TEST_CASE("a chain of 20,000 adds is searched on a small stack and fused", "[deep][peer-bugs]") {
