@@ -34,10 +34,12 @@ struct DimTable {
     return table;
   }
   Dim intern(DimOp op, Dim left, Dim right, std::string text, std::string_view name = {}) {
-    if (text.size() > kMaxLength) fail(ErrorCode::limit, "symbolic dimension of more than {} characters: {}...", kMaxLength, text.substr(0, 60));
+    if (text.size() > kMaxLength)
+      fail(ErrorCode::limit, "symbolic dimension of more than {} characters: {}...", kMaxLength, text.substr(0, 60));
     std::unique_lock lock(mutex);
     int depth = 1 + std::max(expressions[left.expression_].depth, expressions[right.expression_].depth);
-    if (depth > kMaxDepth) fail(ErrorCode::limit, "symbolic dimension of more than {} levels: {}...", kMaxDepth, text.substr(0, 60));
+    if (depth > kMaxDepth)
+      fail(ErrorCode::limit, "symbolic dimension of more than {} levels: {}...", kMaxDepth, text.substr(0, 60));
     auto [it, fresh] = by_text.try_emplace(text, static_cast<uint32_t>(expressions.size()));
     if (fresh) expressions.push_back({op, left, right, std::move(text), std::string(name), depth});
     Dim d;
@@ -60,11 +62,19 @@ int64_t apply(DimOp op, int64_t a, int64_t b) {
   int64_t r = 0;
   bool overflow = false;
   switch (op) {
-    case DimOp::add: overflow = __builtin_add_overflow(a, b, &r); break;
-    case DimOp::sub: overflow = __builtin_sub_overflow(a, b, &r); break;
-    case DimOp::mul: overflow = __builtin_mul_overflow(a, b, &r); break;
-    case DimOp::max: return std::max(a, b);
-    case DimOp::min: return std::min(a, b);
+    case DimOp::add:
+      overflow = __builtin_add_overflow(a, b, &r);
+      break;
+    case DimOp::sub:
+      overflow = __builtin_sub_overflow(a, b, &r);
+      break;
+    case DimOp::mul:
+      overflow = __builtin_mul_overflow(a, b, &r);
+      break;
+    case DimOp::max:
+      return std::max(a, b);
+    case DimOp::min:
+      return std::min(a, b);
     case DimOp::floor_div:
     case DimOp::ceil_div: {
       if (b == 0) fail(ErrorCode::invalid_argument, "dimension {} divided by 0", a);
@@ -74,7 +84,8 @@ int64_t apply(DimOp op, int64_t a, int64_t b) {
       bool negative = (a < 0) != (b < 0);
       return op == DimOp::floor_div ? q - negative : q + !negative;
     }
-    case DimOp::symbol: break;
+    case DimOp::symbol:
+      break;
   }
   if (overflow) fail(ErrorCode::out_of_range, "dimension arithmetic on {} and {} overflows 64 bits", a, b);
   return r;
@@ -84,10 +95,13 @@ int precedence(const Dim& d) {
   if (d.is_constant()) return d.value() < 0 ? 0 : 3;
   switch (DimTable::get().at(d).op) {
     case DimOp::add:
-    case DimOp::sub: return 1;
+    case DimOp::sub:
+      return 1;
     case DimOp::mul:
-    case DimOp::floor_div: return 2;
-    default: return 3;
+    case DimOp::floor_div:
+      return 2;
+    default:
+      return 3;
   }
 }
 
@@ -158,7 +172,8 @@ Dim Dim::symbol(std::string_view name) {
 }
 
 int64_t Dim::value() const {
-  if (!is_constant()) fail(ErrorCode::invalid_argument, "dimension '{}' is symbolic; bind it to a number first", text());
+  if (!is_constant())
+    fail(ErrorCode::invalid_argument, "dimension '{}' is symbolic; bind it to a number first", text());
   return value_;
 }
 

@@ -17,9 +17,12 @@ class Interpreter {
   std::vector<Tensor> run(const std::function<Tensor(NodeId)>& input) {
     for (NodeId id : live_) {
       const Node& n = graph_.node(id);
-      if (n.op == Op::input) values_[id.value] = {input(id)};
-      else if (n.op == Op::constant || n.op == Op::parameter) values_[id.value] = {leaf(n)};
-      else compute(id);
+      if (n.op == Op::input)
+        values_[id.value] = {input(id)};
+      else if (n.op == Op::constant || n.op == Op::parameter)
+        values_[id.value] = {leaf(n)};
+      else
+        compute(id);
     }
     std::vector<Tensor> out;
     for (const Output& o : graph_.outputs()) out.push_back(values_[o.value.node.value][o.value.index]);
@@ -29,7 +32,8 @@ class Interpreter {
  private:
   static const Tensor& leaf(const Node& n) {
     if (!n.tensor.defined())
-      fail(ErrorCode::invalid_argument, "{} {} of type {} has no data", to_string(n.op), quote(n.name), to_string(n.types[0]));
+      fail(ErrorCode::invalid_argument, "{} {} of type {} has no data", to_string(n.op), quote(n.name),
+           to_string(n.types[0]));
     return n.tensor;
   }
 
@@ -101,7 +105,8 @@ std::vector<Tensor> run_program(const Program& program, std::span<const Tensor> 
   const Graph& graph = program.graph();
   std::span<const NodeId> inputs = graph.inputs();
   if (operands.size() != inputs.size())
-    fail(ErrorCode::invalid_argument, "program {} has {} operands, but {} are given", program.text(), inputs.size(), operands.size());
+    fail(ErrorCode::invalid_argument, "program {} has {} operands, but {} are given", program.text(), inputs.size(),
+         operands.size());
   std::map<NodeId, const Tensor*> given;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_type(fmt::format("operand {} of program {}", i, program.text()), graph.node(inputs[i]).types[0], operands[i]);

@@ -25,7 +25,8 @@ std::string describe(Op op, std::span<const TensorType> types, const Attributes&
 void check_type(std::string_view kind, std::string_view name, const TensorType& type) {
   for (const Dim& d : type.shape)
     if (d.is_constant() && d.value() < 0)
-      fail(ErrorCode::out_of_range, "{} {} of type {} has the negative dimension {}", kind, quote(name), to_string(type), d.text());
+      fail(ErrorCode::out_of_range, "{} {} of type {} has the negative dimension {}", kind, quote(name),
+           to_string(type), d.text());
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ NodeId Graph::add(Op op, std::vector<Value> operands, const Attributes& attribut
   try {
     Attributes complete_attributes = complete(op, attributes, types);
     std::vector<TensorType> results = infer(op, types, complete_attributes);
-    return append({op, share(std::move(complete_attributes)), std::move(operands), std::move(results), std::string(name), {}});
+    return append(
+        {op, share(std::move(complete_attributes)), std::move(operands), std::move(results), std::string(name), {}});
   } catch (const Error& e) {
     std::string place = describe(op, types, attributes, name);  // says all that the op's own place says
     bool said = e.where().starts_with(std::string(to_string(op)) + "(");
@@ -98,7 +100,8 @@ NodeId Graph::add(Op op, std::vector<Value> operands, const Attributes& attribut
 
 Value Graph::value(Op op, std::vector<Value> operands, const Attributes& attributes, std::string_view name) {
   NodeId id = add(op, std::move(operands), attributes, name);
-  WEFT_CHECK(node(id).types.size() == 1, "Graph::value of {}, which has {} outputs", to_string(op), node(id).types.size());
+  WEFT_CHECK(node(id).types.size() == 1, "Graph::value of {}, which has {} outputs", to_string(op),
+             node(id).types.size());
   return {id, 0};
 }
 

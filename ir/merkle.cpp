@@ -25,7 +25,8 @@ std::vector<NodeId> leaves(const Graph& graph, const CanonicalOrder& order, Op o
 std::vector<NodeId> unused_inputs(const Graph& graph, const CanonicalOrder& order) {
   std::vector<std::pair<std::string, NodeId>> found;
   for (NodeId id : graph.inputs())
-    if (order.number[id.value] == CanonicalOrder::kUnreached) found.emplace_back(to_string(graph.node(id).types[0]), id);
+    if (order.number[id.value] == CanonicalOrder::kUnreached)
+      found.emplace_back(to_string(graph.node(id).types[0]), id);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<NodeId> out;
   for (const auto& entry : found) out.push_back(entry.second);

@@ -15,7 +15,8 @@ void check(const Graph& graph) {
            quote(n.name), to_string(n.types[0]));
     for (const TensorType& t : n.types)
       if (!is_static(t.shape))
-        fail(ErrorCode::invalid_argument, "a program has static shapes, but {} {} is {}", to_string(n.op), quote(n.name), to_string(t));
+        fail(ErrorCode::invalid_argument, "a program has static shapes, but {} {} is {}", to_string(n.op),
+             quote(n.name), to_string(t));
   }
 }
 
@@ -48,7 +49,8 @@ Graph canonical(const Graph& graph) {
 
 }  // namespace
 
-Program::Program(const Graph& graph) : graph_(canonical(graph)), text_(print_program(graph_)), hash_(hash_bytes(text_.data(), text_.size())) {}
+Program::Program(const Graph& graph)
+    : graph_(canonical(graph)), text_(print_program(graph_)), hash_(hash_bytes(text_.data(), text_.size())) {}
 
 ProgramRef make_program(const Graph& graph) { return std::make_shared<const Program>(graph); }
 

@@ -61,9 +61,10 @@ struct GivenShape {
 };
 
 [[noreturn]] void contradiction(const GivenShape& given, size_t axis, const std::string& expected) {
-  fail(ErrorCode::type_mismatch, "input {} is declared {}, but its given shape {} has {} as dimension {} where {} is expected",
-       quote(given.input->name), to_string(given.input->types[0]), to_string(to_shape(*given.dims)), (*given.dims)[axis],
-       axis, expected);
+  fail(ErrorCode::type_mismatch,
+       "input {} is declared {}, but its given shape {} has {} as dimension {} where {} is expected",
+       quote(given.input->name), to_string(given.input->types[0]), to_string(to_shape(*given.dims)),
+       (*given.dims)[axis], axis, expected);
 }
 
 /// Binds plain symbols and compares constants; dimensions that are expressions wait until all symbols are bound.

@@ -33,7 +33,8 @@ Tensor Tensor::view(TensorType type, const void* data, std::shared_ptr<const voi
   Tensor t;
   t.type_ = std::move(type);
   t.data_ = data ? data : &kEmpty;
-  if (!data && t.type_.elements() != 0) fail(ErrorCode::invalid_argument, "no data for a tensor of type {}", to_string(t.type_));
+  if (!data && t.type_.elements() != 0)
+    fail(ErrorCode::invalid_argument, "no data for a tensor of type {}", to_string(t.type_));
   t.owner_ = std::move(owner);
   return t;
 }
@@ -50,24 +51,30 @@ Tensor Tensor::reshaped(Shape shape) const {
 double Tensor::at_double(int64_t index) const {
   return dispatch(dtype(), [&]<typename T>() {
     T value = static_cast<const T*>(data_)[index];
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) return static_cast<double>(static_cast<float>(value));
-    else return static_cast<double>(value);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      return static_cast<double>(static_cast<float>(value));
+    else
+      return static_cast<double>(value);
   });
 }
 
 int64_t Tensor::at_int(int64_t index) const {
   return dispatch(dtype(), [&]<typename T>() {
     T value = static_cast<const T*>(data_)[index];
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) return static_cast<int64_t>(static_cast<float>(value));
-    else return static_cast<int64_t>(value);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      return static_cast<int64_t>(static_cast<float>(value));
+    else
+      return static_cast<int64_t>(value);
   });
 }
 
 void set_from_double(Tensor& tensor, int64_t index, double value) {
   dispatch(tensor.dtype(), [&]<typename T>() {
     T& slot = static_cast<T*>(tensor.mutable_data())[index];
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) slot = T(static_cast<float>(value));
-    else slot = static_cast<T>(value);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      slot = T(static_cast<float>(value));
+    else
+      slot = static_cast<T>(value);
   });
 }
 

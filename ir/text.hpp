@@ -16,7 +16,8 @@ struct TextPosition {
   int line = 1, column = 1;
 };
 
-/// Deepest nesting of an expression, parentheses and operator chains alike; deeper text is an Error, never a stack overflow.
+/// Deepest nesting of an expression, parentheses and operator chains alike; deeper text is an Error, never a stack
+/// overflow.
 inline constexpr int kMaxNesting = 200;
 
 /// An expression as written. One node of the syntax tree; children own nothing shared.
@@ -26,8 +27,9 @@ inline constexpr int kMaxNesting = 200;
 ///   text            "ab"
 ///   list            [1, n, "a"]
 ///   slice           x[:, n:, 2]      a call of `slice` with x and then `range` children
-///   range           inside a slice: a:b or a:b:step as 2 or 3 children (a missing bound is a name ""), an index as 1 child
-///   type, tensor    f32[2,N] ; f32[2,2][1, 2, 3, 4]    a literal tensor: type, then its elements in row-major order
+///   range           inside a slice: a:b or a:b:step as 2 or 3 children (a missing bound is a name ""), an index as 1
+///   type            f32[2,N]
+///   tensor          f32[2,2][1, 2, 3, 4]    a literal: type, then its elements in row-major order
 ///   sequence        xs...    every operand of a variadic call (name, no children)
 ///                   f(xs, p)...    the same, mapped: one child, no name
 ///   program         {(a0: f32[2]) %1 = relu(a0); return %1}
@@ -36,13 +38,13 @@ struct Expr {
   enum class Kind : uint8_t { name, call, number, text, list, range, tensor, sequence, type, program };
   Kind kind = Kind::name;
   TextPosition at;
-  std::string name;                                       ///< of name, call, sequence; contents of text; spelling of a number
+  std::string name;  ///< of name, call, sequence; contents of text; spelling of a number
   double number = 0;
-  std::optional<int64_t> integer;                         ///< where a number was written as an integer
-  std::vector<Expr> children;                             ///< positional arguments; elements of a list or tensor; bounds
-  std::vector<std::pair<std::string, Expr>> named;        ///< named arguments of a call
-  std::optional<TensorType> tensor_type;                  ///< of tensor and type
-  ProgramRef program;                                     ///< of program
+  std::optional<int64_t> integer;                   ///< where a number was written as an integer
+  std::vector<Expr> children;                       ///< positional arguments; elements of a list or tensor; bounds
+  std::vector<std::pair<std::string, Expr>> named;  ///< named arguments of a call
+  std::optional<TensorType> tensor_type;            ///< of tensor and type
+  ProgramRef program;                               ///< of program
 
   bool is_call(std::string_view callee) const { return kind == Kind::call && name == callee; }
 };
@@ -67,10 +69,10 @@ std::string print_expression(const Expr& expr);
 /// Numbers among operands become scalar constants of the dtype of the first operand beside them that is not bool.
 Graph parse_graph(std::string_view text, std::string_view origin = "text");
 struct PrintOptions {
-  bool types = false;           ///< a trailing `# f32[1,8,H,W]` on every line
-  int64_t max_elements = 64;    ///< larger constants are elided (the text then no longer parses back)
+  bool types = false;               ///< a trailing `# f32[1,8,H,W]` on every line
+  int64_t max_elements = 64;        ///< larger constants are elided (the text then no longer parses back)
   bool default_attributes = false;  ///< also attributes that equal their default
-  bool parameter_data = false;  ///< parameters with data of at most max_elements elements are printed as constants
+  bool parameter_data = false;      ///< parameters with data of at most max_elements elements are printed as constants
 };
 std::string print_graph(const Graph& graph, const PrintOptions& options = {});
 /// The literal of a program: `{(a0: f32[2], a1: f32[]) %2 = mul(a0, a1); return %2}`, on one line.
@@ -84,13 +86,15 @@ Value build_expression(Graph& graph, const Expr& expr, const std::vector<std::pa
 /// Attribute values from syntax, by kind; throws Error(parse) with the position.
 AttributeValue attribute_from_expression(const Expr& expr, AttributeKind kind, std::string_view origin = "text");
 std::string print_attribute(const AttributeValue& value);
-std::string print_tensor(const Tensor& tensor);  ///< `f32[2][1, 2]`, exact: shortest digits that read back, nan with payload
+std::string print_tensor(
+    const Tensor& tensor);  ///< `f32[2][1, 2]`, exact: shortest digits that read back, nan with payload
 std::string print_attributes(const Attributes& attributes);  ///< `a=1, b=[2,3]`
 /// A type literal to a type, a dimension expression (`H/2+1`, `max(a,b)`) to a dimension.
 Dim dim_from_expression(const Expr& expr, std::string_view origin = "text");
 TensorType parse_type(std::string_view text, std::string_view origin = "text");
 
-bool is_identifier(std::string_view name);  ///< letters, digits, `_` and inner dots, not a reserved word: printed unquoted
-std::string quote(std::string_view text);   ///< "..." with \\ \" \n \t \r \xHH
+bool is_identifier(
+    std::string_view name);  ///< letters, digits, `_` and inner dots, not a reserved word: printed unquoted
+std::string quote(std::string_view text);  ///< "..." with \\ \" \n \t \r \xHH
 
 }  // namespace weft::ir

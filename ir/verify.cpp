@@ -21,8 +21,8 @@ class Verifier {
     for (uint32_t i = 0; i < graph_.size(); ++i) check_node(NodeId(i));
     for (const Output& o : graph_.outputs()) check_value(o.value, graph_.size(), "output " + quote(o.name));
     if (found_ == 0) return;
-    fail(ErrorCode::internal, "graph {} breaks {} invariant{}:{}{}", quote(graph_.name()), found_, found_ == 1 ? "" : "s",
-         text_, found_ > kShown ? fmt::format("\n  and {} more", found_ - kShown) : "");
+    fail(ErrorCode::internal, "graph {} breaks {} invariant{}:{}{}", quote(graph_.name()), found_,
+         found_ == 1 ? "" : "s", text_, found_ > kShown ? fmt::format("\n  and {} more", found_ - kShown) : "");
   }
 
  private:
@@ -64,7 +64,8 @@ class Verifier {
     check_unique(Op::parameter, graph_.parameters());
     std::set<std::string_view> seen;
     for (const Output& o : graph_.outputs())
-      if (!o.name.empty() && !seen.insert(o.name).second) violation(fmt::format("two outputs are named {}", quote(o.name)));
+      if (!o.name.empty() && !seen.insert(o.name).second)
+        violation(fmt::format("two outputs are named {}", quote(o.name)));
   }
 
   void check_unique(Op op, std::span<const NodeId> ids) {
@@ -73,7 +74,8 @@ class Verifier {
       if (id.value >= graph_.size()) continue;
       std::string_view name = graph_.node(id).name;
       if (name.empty() && op == Op::input) violation(fmt::format("{} has no name", place(id)));
-      if (!name.empty() && !seen.insert(name).second) violation(fmt::format("two {}s are named {}", to_string(op), quote(name)));
+      if (!name.empty() && !seen.insert(name).second)
+        violation(fmt::format("two {}s are named {}", to_string(op), quote(name)));
     }
   }
 
@@ -81,22 +83,28 @@ class Verifier {
     const Node& n = graph_.node(id);
     if (n.op >= Op::count_) return violation(fmt::format("{} is beyond the op table", place(id)));
     if (!n.attributes) return violation(fmt::format("{} has no attributes object", place(id)));
-    if (info(n.op).has(kLeaf)) check_leaf(id);
-    else check_computed(id);
+    if (info(n.op).has(kLeaf))
+      check_leaf(id);
+    else
+      check_computed(id);
   }
 
   void check_leaf(NodeId id) {
     const Node& n = graph_.node(id);
     if (!n.operands.empty()) violation(fmt::format("{} is a leaf with {} operands", place(id), n.operands.size()));
-    if (!n.attributes->empty()) violation(fmt::format("{} is a leaf with attributes {}", place(id), print_attributes(*n.attributes)));
+    if (!n.attributes->empty())
+      violation(fmt::format("{} is a leaf with attributes {}", place(id), print_attributes(*n.attributes)));
     if (n.types.size() != 1) return violation(fmt::format("{} has {} types instead of 1", place(id), n.types.size()));
     if (n.op == Op::input) return;
     if (n.op == Op::constant && !n.tensor.defined()) return violation(fmt::format("{} has no data", place(id)));
     if (n.op == Op::constant && !is_structural(n.types[0]))
-      violation(fmt::format("{} of type {} must be a parameter: it is too large for the structure", place(id), to_string(n.types[0])));
+      violation(fmt::format("{} of type {} must be a parameter: it is too large for the structure", place(id),
+                            to_string(n.types[0])));
     if (n.tensor.defined() && n.tensor.type() != n.types[0])
-      violation(fmt::format("{} is {}, but its data is {}", place(id), to_string(n.types[0]), to_string(n.tensor.type())));
-    else if (n.op == Op::constant && n.types[0].dtype == DType::boolean) check_bools(id);
+      violation(
+          fmt::format("{} is {}, but its data is {}", place(id), to_string(n.types[0]), to_string(n.tensor.type())));
+    else if (n.op == Op::constant && n.types[0].dtype == DType::boolean)
+      check_bools(id);
   }
 
   void check_bools(NodeId id) {
@@ -115,8 +123,8 @@ class Verifier {
     try {
       Attributes complete_attributes = complete(n.op, *n.attributes, types);
       if (!(complete_attributes == *n.attributes))
-        violation(fmt::format("{} has the attributes {} where the schema gives {}", place(id), print_attributes(*n.attributes),
-                              print_attributes(complete_attributes)));
+        violation(fmt::format("{} has the attributes {} where the schema gives {}", place(id),
+                              print_attributes(*n.attributes), print_attributes(complete_attributes)));
       std::vector<TensorType> inferred = infer(n.op, types, complete_attributes);
       if (inferred != n.types)
         violation(fmt::format("{} is stored as {}, but {} is inferred", place(id), list(n.types), list(inferred)));

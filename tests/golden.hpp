@@ -1,6 +1,6 @@
 #pragma once
-// Golden tests: text in, text out. A file holds the input, a line `=>`, and what is expected. With WEFT_UPDATE_GOLDEN=1 in
-// the environment the expected part is rewritten instead of compared.
+// Golden tests: text in, text out. A file holds the input, a line `=>`, and what is expected. With WEFT_UPDATE_GOLDEN=1
+// in the environment the expected part is rewritten instead of compared.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -41,7 +41,8 @@ inline std::string result_or_error(const std::function<std::string()>& step) {
 }
 
 /// Runs `step` on the input part of one file (without the last newline) and compares or rewrites the expected part.
-inline void check_golden(const std::filesystem::path& path, const std::function<std::string(const std::string&)>& step) {
+inline void check_golden(const std::filesystem::path& path,
+                         const std::function<std::string(const std::string&)>& step) {
   const std::string separator = "\n=>\n";
   std::string text = read_file(path);
   size_t at = text.find(separator);

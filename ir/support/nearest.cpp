@@ -14,7 +14,8 @@ size_t replacement_cost(char a, char b) {
   return a == b ? 0 : lower(a) == lower(b) ? 1 : 2;
 }
 
-/// Optimal string alignment distance (Damerau-Levenshtein without overlapping swaps) in half edits; another case is half an edit.
+/// Optimal string alignment distance (Damerau-Levenshtein without overlapping swaps) in half edits; another case is
+/// half an edit.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = 2 * j;

@@ -11,7 +11,8 @@ bool is_bool_word(const Expr& e) { return e.kind == Expr::Kind::name && (e.name 
 bool is_literal(const Expr& e) { return e.kind == Expr::Kind::number || is_bool_word(e); }
 
 bool has_ranges(const Expr& call) {
-  return std::any_of(call.children.begin(), call.children.end(), [](const Expr& e) { return e.kind == Expr::Kind::range; });
+  return std::any_of(call.children.begin(), call.children.end(),
+                     [](const Expr& e) { return e.kind == Expr::Kind::range; });
 }
 
 Op find_op(const Expr& call, const Source& source) {
@@ -22,7 +23,8 @@ Op find_op(const Expr& call, const Source& source) {
   source.fail(call.at, fmt::format("no op is named '{}'{}", call.name.substr(0, 80), suggest(call.name, names)));
 }
 
-const AttributeSpec& find_attribute(const OpInfo& op, const std::string& name, const Expr& value, const Source& source) {
+const AttributeSpec& find_attribute(const OpInfo& op, const std::string& name, const Expr& value,
+                                    const Source& source) {
   std::vector<std::string_view> names;
   for (const AttributeSpec& a : op.attributes) {
     if (a.name == name) return a;
@@ -37,8 +39,9 @@ Attributes attributes_of(const Expr& call, const OpInfo& op, size_t operands, co
   for (size_t i = operands; i < call.children.size(); ++i) {
     size_t slot = i - operands;
     if (slot >= op.attributes.size())
-      source.fail(call.children[i].at, fmt::format("{} takes at most {} arguments: {} operands and {} attributes", op.name,
-                                                   operands + op.attributes.size(), operands, op.attributes.size()));
+      source.fail(call.children[i].at,
+                  fmt::format("{} takes at most {} arguments: {} operands and {} attributes", op.name,
+                              operands + op.attributes.size(), operands, op.attributes.size()));
     out.set(op.attributes[slot].name, attribute_of(call.children[i], op.attributes[slot].kind, source));
   }
   for (const auto& [name, value] : call.named) {
@@ -58,23 +61,29 @@ size_t operand_count(const Expr& call, const OpInfo& op) {
 
 Value Builder::value(const Expr& expr, std::string_view name) {
   switch (expr.kind) {
-    case Expr::Kind::name: return is_bool_word(expr) ? scalar(expr, DType::boolean, name) : named(expr);
-    case Expr::Kind::number: return scalar(expr, std::nullopt, name);
-    case Expr::Kind::tensor: return graph_.constant(tensor_of(expr, source_), name);
+    case Expr::Kind::name:
+      return is_bool_word(expr) ? scalar(expr, DType::boolean, name) : named(expr);
+    case Expr::Kind::number:
+      return scalar(expr, std::nullopt, name);
+    case Expr::Kind::tensor:
+      return graph_.constant(tensor_of(expr, source_), name);
     case Expr::Kind::call: {
       NodeId id = node(expr, name);
       size_t outputs = graph_.node(id).types.size();
-      if (outputs != 1) source_.fail(expr.at, fmt::format("{} gives {} values: name them on a line of their own", expr.name, outputs));
+      if (outputs != 1)
+        source_.fail(expr.at, fmt::format("{} gives {} values: name them on a line of their own", expr.name, outputs));
       return {id, 0};
     }
-    default: break;
+    default:
+      break;
   }
   source_.fail(expr.at, fmt::format("expected a value, found {}", print_expression(expr).substr(0, 60)));
 }
 
 Value Builder::named(const Expr& expr) {
   if (auto value = names_.find(expr.name)) return *value;
-  source_.fail(expr.at, fmt::format("no value is named '{}'{}", expr.name.substr(0, 80), suggest(expr.name, names_.all())));
+  source_.fail(expr.at,
+               fmt::format("no value is named '{}'{}", expr.name.substr(0, 80), suggest(expr.name, names_.all())));
 }
 
 Value Builder::scalar(const Expr& expr, std::optional<DType> beside, std::string_view name) {
@@ -96,7 +105,8 @@ std::vector<Value> Builder::operands(const Expr& call, size_t count) {
   return out;
 }
 
-NodeId Builder::add(Op op, std::vector<Value> operands, const Attributes& attributes, std::string_view name, TextPosition at) {
+NodeId Builder::add(Op op, std::vector<Value> operands, const Attributes& attributes, std::string_view name,
+                    TextPosition at) {
   try {
     return graph_.add(op, std::move(operands), attributes, name);
   } catch (const Error& e) {

@@ -10,7 +10,8 @@
 namespace weft::ir {
 namespace {
 
-/// Of nested calls of the parser: as deep as any expression of kMaxNesting levels is printed, and a few brackets around it.
+/// Of nested calls of the parser: as deep as any expression of kMaxNesting levels is printed, and a few brackets around
+/// it.
 constexpr int kMaxDepth = kMaxNesting + 8;
 
 /// Sets a variable for the duration of a scope.
@@ -167,17 +168,22 @@ bool Parser::negative_number(Expr& out) {
 void Parser::postfix(Expr& out) {
   primary(out);
   for (;;) {
-    if (is("[") && continues()) slice(out);
-    else if (is("...") && (out.kind == Expr::Kind::name || out.kind == Expr::Kind::call)) sequence(out);
-    else return;
+    if (is("[") && continues())
+      slice(out);
+    else if (is("...") && (out.kind == Expr::Kind::name || out.kind == Expr::Kind::call))
+      sequence(out);
+    else
+      return;
   }
 }
 
 void Parser::sequence(Expr& out) {
   ++next_;
   Expr e = make(Expr::Kind::sequence, out.at);
-  if (out.kind == Expr::Kind::name) e.name = std::move(out.name);
-  else e.children.push_back(std::move(out));
+  if (out.kind == Expr::Kind::name)
+    e.name = std::move(out.name);
+  else
+    e.children.push_back(std::move(out));
   out = std::move(e);
   grow(out, height_ + 1);
 }
@@ -185,11 +191,15 @@ void Parser::sequence(Expr& out) {
 void Parser::primary(Expr& out) {
   height_ = 1;
   switch (token().kind) {
-    case TokenKind::identifier: return name_or_call(out);
+    case TokenKind::identifier:
+      return name_or_call(out);
     case TokenKind::number:
-    case TokenKind::string: return plain_literal(out);
-    case TokenKind::end: unexpected("an expression");
-    case TokenKind::symbol: break;
+    case TokenKind::string:
+      return plain_literal(out);
+    case TokenKind::end:
+      unexpected("an expression");
+    case TokenKind::symbol:
+      break;
   }
   if (is("%")) return value_name(out);
   if (is("[")) return list(out);
@@ -204,7 +214,8 @@ void Parser::primary(Expr& out) {
 void Parser::plain_literal(Expr& out) {
   const Token& t = token();
   ++next_;
-  out = t.kind == TokenKind::number ? make_number(t.at, std::string(spelling(t))) : make(Expr::Kind::text, t.at, unquote(spelling(t)));
+  out = t.kind == TokenKind::number ? make_number(t.at, std::string(spelling(t)))
+                                    : make(Expr::Kind::text, t.at, unquote(spelling(t)));
 }
 
 void Parser::value_name(Expr& out) {
@@ -224,7 +235,8 @@ void Parser::special_number(bool negative, Expr& out) {
   ++next_;
   if (payload) {
     ++next_;
-    if (token().kind != TokenKind::number || !spelling().starts_with("0x")) unexpected("the NaN's mantissa bits (0x...)");
+    if (token().kind != TokenKind::number || !spelling().starts_with("0x"))
+      unexpected("the NaN's mantissa bits (0x...)");
     s += "(" + std::string(spelling()) + ")";
     double nan = 0;
     if (auto reason = read_number(s, DType::f64, &nan)) source_.fail(out.at, *reason);

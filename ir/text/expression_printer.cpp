@@ -77,23 +77,39 @@ void print_call(const Expr& e, std::string& out) {
 
 void print(const Expr& e, int loosest, std::string& out) {
   switch (e.kind) {
-    case Expr::Kind::name: out += e.name; break;
+    case Expr::Kind::name:
+      out += e.name;
+      break;
     case Expr::Kind::number: {
-      std::string spelling = e.name.empty() ? print_attribute(e.number) : e.name;  // trees made by hand have no spelling
+      std::string spelling =
+          e.name.empty() ? print_attribute(e.number) : e.name;  // trees made by hand have no spelling
       out += loosest > kPostfixPrecedence ? "(" + spelling + ")" : spelling;
       break;
     }
-    case Expr::Kind::text: out += quote(e.name); break;
-    case Expr::Kind::range: print_range(e, out); break;
-    case Expr::Kind::program: out += e.program->text(); break;
-    case Expr::Kind::type: out += to_string(*e.tensor_type); break;
+    case Expr::Kind::text:
+      out += quote(e.name);
+      break;
+    case Expr::Kind::range:
+      print_range(e, out);
+      break;
+    case Expr::Kind::program:
+      out += e.program->text();
+      break;
+    case Expr::Kind::type:
+      out += to_string(*e.tensor_type);
+      break;
     case Expr::Kind::sequence:
-      if (e.children.empty()) out += e.name;
-      else if (is_slice(e.children[0])) print_slice(e.children[0], out);
-      else print_call(e.children[0], out);
+      if (e.children.empty())
+        out += e.name;
+      else if (is_slice(e.children[0]))
+        print_slice(e.children[0], out);
+      else
+        print_call(e.children[0], out);
       out += "...";
       break;
-    case Expr::Kind::tensor: out += to_string(*e.tensor_type); [[fallthrough]];
+    case Expr::Kind::tensor:
+      out += to_string(*e.tensor_type);
+      [[fallthrough]];
     case Expr::Kind::list:
       out += "[";
       print_list(e.children, 0, out);

@@ -118,7 +118,8 @@ void Parser::bind(Graph& graph, Names& names, const std::vector<Expr>& targets, 
   NodeId node = builder.node(value, name);
   size_t outputs = graph.node(node).types.size();
   if (outputs != targets.size())
-    source_.fail(value.at, fmt::format("{} gives {} values, but {} names stand before '='", value.name, outputs, targets.size()));
+    source_.fail(value.at,
+                 fmt::format("{} gives {} values, but {} names stand before '='", value.name, outputs, targets.size()));
   for (size_t i = 0; i < targets.size(); ++i) names.values[targets[i].name] = {node, static_cast<uint32_t>(i)};
 }
 
@@ -153,7 +154,8 @@ void Parser::returns(Graph& graph, Names& names, bool keep_names) {
     Expr expr = expression();
     if (!named && expr.kind == Expr::Kind::name && !is_value_number(expr.name)) name = expr.name;
     if (keep_names && !name.empty() && !seen.insert(name).second)
-      source_.fail(at, fmt::format("two outputs are named {}; name one of them: `other: value`", quote(name.substr(0, 80))));
+      source_.fail(
+          at, fmt::format("two outputs are named {}; name one of them: `other: value`", quote(name.substr(0, 80))));
     graph.output(name, builder.value(expr));
   } while (accept(","));
 }

@@ -7,8 +7,8 @@
 namespace weft::ir {
 namespace {
 
-/// What each value is called: the node's own name where it is an identifier that nothing before it has, else %N, where N
-/// counts inputs first and then all other nodes in order (the ids that reading the text gives).
+/// What each value is called: the node's own name where it is an identifier that nothing before it has, else %N, where
+/// N counts inputs first and then all other nodes in order (the ids that reading the text gives).
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph) : graph_(graph), names_(graph.size()), own_(graph.size()) {
@@ -140,7 +140,8 @@ class GraphPrinter {
 
 std::string print_graph(const Graph& graph, const PrintOptions& options) {
   GraphPrinter printer(graph, options);
-  std::string out = "graph " + (is_identifier(graph.name()) ? graph.name() : quote(graph.name())) + printer.inputs() + " {\n";
+  std::string out =
+      "graph " + (is_identifier(graph.name()) ? graph.name() : quote(graph.name())) + printer.inputs() + " {\n";
   for (uint32_t i = 0; i < graph.size(); ++i) {
     if (graph.node(NodeId(i)).op == Op::input) continue;
     out += "  " + printer.statement(NodeId(i)) + (options.types ? printer.types(NodeId(i)) : "") + "\n";

@@ -15,7 +15,8 @@ struct Token {
   TextPosition at;
 };
 
-/// All tokens, an `end` token last. Throws Error(parse) on characters that start no token, malformed numbers and strings.
+/// All tokens, an `end` token last. Throws Error(parse) on characters that start no token, malformed numbers and
+/// strings.
 std::vector<Token> tokenize(const Source& source);
 /// The contents of a string token (with its quotes), escapes resolved; the lexer has checked it.
 std::string unquote(std::string_view spelling);

@@ -23,10 +23,14 @@ struct FloatFormat {
 
 FloatFormat format_of(DType dtype) {
   switch (dtype) {
-    case DType::f16: return {10, 5};
-    case DType::bf16: return {7, 8};
-    case DType::f32: return {23, 8};
-    default: return {52, 11};
+    case DType::f16:
+      return {10, 5};
+    case DType::bf16:
+      return {7, 8};
+    case DType::f32:
+      return {23, 8};
+    default:
+      return {52, 11};
   }
 }
 
@@ -141,10 +145,14 @@ std::string print_float(DType dtype, uint64_t bits) {
     return mantissa == format.quiet() ? sign + "nan" : fmt::format("{}nan(0x{:x})", sign, mantissa);
   }
   switch (dtype) {
-    case DType::f16: return print_half(dtype, bits, f16_to_f32(static_cast<uint16_t>(bits)));
-    case DType::bf16: return print_half(dtype, bits, bf16_to_f32(static_cast<uint16_t>(bits)));
-    case DType::f32: return fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
-    default: return fmt::format("{}", std::bit_cast<double>(bits));
+    case DType::f16:
+      return print_half(dtype, bits, f16_to_f32(static_cast<uint16_t>(bits)));
+    case DType::bf16:
+      return print_half(dtype, bits, bf16_to_f32(static_cast<uint16_t>(bits)));
+    case DType::f32:
+      return fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    default:
+      return fmt::format("{}", std::bit_cast<double>(bits));
   }
 }
 
@@ -154,8 +162,10 @@ std::optional<std::string> read_number(std::string_view spelling, DType dtype, v
   if (dtype == DType::boolean) return read_bool(spelling, element);
   if (is_float(dtype)) return read_float(spelling, dtype, element);
   return dispatch(dtype, [&]<typename T>() -> std::optional<std::string> {
-    if constexpr (std::is_integral_v<T>) return read_int<T>(spelling, dtype, element);
-    else return "no integer";
+    if constexpr (std::is_integral_v<T>)
+      return read_int<T>(spelling, dtype, element);
+    else
+      return "no integer";
   });
 }
 

@@ -11,9 +11,10 @@ struct InfixOperator {
   int precedence;               ///< larger binds tighter
 };
 inline constexpr InfixOperator kInfixOperators[] = {
-    {"==", "equal", 0},   {"!=", "not_equal", 0},     {"<", "less", 0}, {"<=", "less_equal", 0},
-    {">", "greater", 0},  {">=", "greater_equal", 0}, {"+", "add", 1},  {"-", "sub", 1},
-    {"*", "mul", 2},      {"/", "div", 2},            {"%", "mod", 2},  {"@", "matmul", 2},
+    {"==", "equal", 0},      {"!=", "not_equal", 0}, {"<", "less", 0},
+    {"<=", "less_equal", 0}, {">", "greater", 0},    {">=", "greater_equal", 0},
+    {"+", "add", 1},         {"-", "sub", 1},        {"*", "mul", 2},
+    {"/", "div", 2},         {"%", "mod", 2},        {"@", "matmul", 2},
 };
 inline constexpr int kUnaryPrecedence = 3, kPostfixPrecedence = 4;
 

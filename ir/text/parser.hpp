@@ -11,9 +11,9 @@ class Parser {
   /// `source` must outlive the parser.
   explicit Parser(const Source& source) : source_(source), tokens_(tokenize(source)) {}
 
-  Expr expression();         ///< one expression, up to what cannot continue it
+  Expr expression();  ///< one expression, up to what cannot continue it
   TensorType type_literal();
-  Graph graph();             ///< `graph name(...) {...}`
+  Graph graph();  ///< `graph name(...) {...}`
   bool accept(std::string_view symbol);
   bool at_end() const { return token().kind == TokenKind::end; }
   void expect_end();
@@ -35,8 +35,8 @@ class Parser {
   [[noreturn]] void unexpected_in_call(const Expr& call) const;
   [[noreturn]] void too_deep(TextPosition at) const;
 
-  // Expressions. Each writes into a fresh place and sets height_ to the number of levels of what it wrote. What recurses
-  // is kept from being inlined: a level of text then costs a few hundred bytes of stack.
+  // Expressions. Each writes into a fresh place and sets height_ to the number of levels of what it wrote. What
+  // recurses is kept from being inlined: a level of text then costs a few hundred bytes of stack.
 #define WEFT_RECURSES [[gnu::noinline]]
   WEFT_RECURSES void binary(int loosest, Expr& out);
   WEFT_RECURSES void unary(Expr& out);
@@ -80,9 +80,9 @@ class Parser {
   const Source& source_;
   std::vector<Token> tokens_;
   size_t next_ = 0;
-  int depth_ = 0;               // of nested calls of this parser
-  int height_ = 0;              // of the expression last returned
-  bool lines_matter_ = false;   // in a statement, outside brackets: a line's end ends the expression
+  int depth_ = 0;              // of nested calls of this parser
+  int height_ = 0;             // of the expression last returned
+  bool lines_matter_ = false;  // in a statement, outside brackets: a line's end ends the expression
 };
 
 }  // namespace weft::ir

@@ -53,7 +53,8 @@ NodeId Builder::slice(const Expr& call, std::string_view name) {
   Value x = value(call.children[0]);
   const Shape shape = graph_.type(x).shape;
   if (call.children.size() - 1 > shape.size())
-    source_.fail(call.at, fmt::format("{} ranges for a value of type {}", call.children.size() - 1, to_string(graph_.type(x))));
+    source_.fail(call.at,
+                 fmt::format("{} ranges for a value of type {}", call.children.size() - 1, to_string(graph_.type(x))));
   Shape starts, ends, kept;
   std::vector<int64_t> steps;
   bool drops = false;

@@ -58,9 +58,12 @@ std::string print_real(double value) { return print_number(DType::f64, &value); 
 Dim dim_of(const Expr& expr, const Source& source) {
   using Function = Dim (*)(Dim, Dim);
   static constexpr std::pair<std::string_view, Function> kFunctions[] = {
-      {"add", [](Dim a, Dim b) { return a + b; }},       {"sub", [](Dim a, Dim b) { return a - b; }},
-      {"mul", [](Dim a, Dim b) { return a * b; }},       {"div", [](Dim a, Dim b) { return floor_div(a, b); }},
-      {"max", [](Dim a, Dim b) { return max(a, b); }},   {"min", [](Dim a, Dim b) { return min(a, b); }},
+      {"add", [](Dim a, Dim b) { return a + b; }},
+      {"sub", [](Dim a, Dim b) { return a - b; }},
+      {"mul", [](Dim a, Dim b) { return a * b; }},
+      {"div", [](Dim a, Dim b) { return floor_div(a, b); }},
+      {"max", [](Dim a, Dim b) { return max(a, b); }},
+      {"min", [](Dim a, Dim b) { return min(a, b); }},
       {"ceil_div", [](Dim a, Dim b) { return ceil_div(a, b); }}};
   if (expr.kind == Expr::Kind::number) return int_of(expr, source);
   bool named = expr.kind == Expr::Kind::name && !expr.name.empty() && expr.name[0] != '%';
@@ -81,17 +84,25 @@ Dim dim_of(const Expr& expr, const Source& source) {
 
 AttributeValue attribute_of(const Expr& expr, AttributeKind kind, const Source& source) {
   switch (kind) {
-    case AttributeKind::boolean: return bool_of(expr, source);
-    case AttributeKind::integer: return int_of(expr, source);
-    case AttributeKind::real: return real_of(expr, source);
-    case AttributeKind::dtype: return dtype_of(expr, source);
-    case AttributeKind::ints: return list_of<int64_t>(expr, source, int_of);
-    case AttributeKind::reals: return list_of<double>(expr, source, real_of);
-    case AttributeKind::shape: return list_of<Dim>(expr, source, dim_of);
+    case AttributeKind::boolean:
+      return bool_of(expr, source);
+    case AttributeKind::integer:
+      return int_of(expr, source);
+    case AttributeKind::real:
+      return real_of(expr, source);
+    case AttributeKind::dtype:
+      return dtype_of(expr, source);
+    case AttributeKind::ints:
+      return list_of<int64_t>(expr, source, int_of);
+    case AttributeKind::reals:
+      return list_of<double>(expr, source, real_of);
+    case AttributeKind::shape:
+      return list_of<Dim>(expr, source, dim_of);
     case AttributeKind::text:
       if (expr.kind != Expr::Kind::text) expected(expr, "a string in quotes", source);
       return expr.name;
-    case AttributeKind::program: break;
+    case AttributeKind::program:
+      break;
   }
   if (expr.kind != Expr::Kind::program) expected(expr, "a program in braces", source);
   return expr.program;
@@ -99,7 +110,8 @@ AttributeValue attribute_of(const Expr& expr, AttributeKind kind, const Source& 
 
 Tensor tensor_of(const Expr& expr, const Source& source) {
   const TensorType& type = *expr.tensor_type;
-  if (!is_static(type.shape)) source.fail(expr.at, fmt::format("a literal has numbers as dimensions, not {}", to_string(type)));
+  if (!is_static(type.shape))
+    source.fail(expr.at, fmt::format("a literal has numbers as dimensions, not {}", to_string(type)));
   int64_t count = 0;
   try {
     count = type.elements();
@@ -107,7 +119,8 @@ Tensor tensor_of(const Expr& expr, const Source& source) {
     source.rethrow(e, expr.at);
   }
   if (count != static_cast<int64_t>(expr.children.size()))
-    source.fail(expr.at, fmt::format("{} has {} elements, but {} are given", to_string(type), count, expr.children.size()));
+    source.fail(expr.at,
+                fmt::format("{} has {} elements, but {} are given", to_string(type), count, expr.children.size()));
   Tensor t = Tensor::allocate(type);
   auto* bytes = static_cast<std::byte*>(t.mutable_data());
   for (const Expr& e : expr.children) {
@@ -141,16 +154,24 @@ TensorType parse_type(std::string_view text, std::string_view origin) {
 
 std::string print_attribute(const AttributeValue& value) {
   switch (kind_of(value)) {
-    case AttributeKind::boolean: return std::get<bool>(value) ? "true" : "false";
-    case AttributeKind::integer: return std::to_string(std::get<int64_t>(value));
-    case AttributeKind::real: return print_real(std::get<double>(value));
-    case AttributeKind::text: return quote(std::get<std::string>(value));
-    case AttributeKind::dtype: return std::string(to_string(std::get<DType>(value)));
+    case AttributeKind::boolean:
+      return std::get<bool>(value) ? "true" : "false";
+    case AttributeKind::integer:
+      return std::to_string(std::get<int64_t>(value));
+    case AttributeKind::real:
+      return print_real(std::get<double>(value));
+    case AttributeKind::text:
+      return quote(std::get<std::string>(value));
+    case AttributeKind::dtype:
+      return std::string(to_string(std::get<DType>(value)));
     case AttributeKind::ints:
       return join(std::get<std::vector<int64_t>>(value), [](int64_t v) { return std::to_string(v); });
-    case AttributeKind::reals: return join(std::get<std::vector<double>>(value), print_real);
-    case AttributeKind::shape: return to_string(std::get<Shape>(value));
-    case AttributeKind::program: break;
+    case AttributeKind::reals:
+      return join(std::get<std::vector<double>>(value), print_real);
+    case AttributeKind::shape:
+      return to_string(std::get<Shape>(value));
+    case AttributeKind::program:
+      break;
   }
   const ProgramRef& program = std::get<ProgramRef>(value);
   return program ? program->text() : "{}";
@@ -158,7 +179,8 @@ std::string print_attribute(const AttributeValue& value) {
 
 std::string print_attributes(const Attributes& attributes) {
   std::string out;
-  for (const auto& [name, value] : attributes.entries()) out += (out.empty() ? "" : ", ") + name + "=" + print_attribute(value);
+  for (const auto& [name, value] : attributes.entries())
+    out += (out.empty() ? "" : ", ") + name + "=" + print_attribute(value);
   return out;
 }
 

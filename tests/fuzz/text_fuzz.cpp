@@ -29,7 +29,8 @@ void answers(F&& step) {
 
 void check_expression(const std::string& printed) {
   try {
-    if (ir::print_expression(ir::parse_expression(printed)) != printed) broken("expression prints differently", printed);
+    if (ir::print_expression(ir::parse_expression(printed)) != printed)
+      broken("expression prints differently", printed);
   } catch (const Error& e) {
     broken(e.what(), printed);
   }

@@ -64,9 +64,20 @@ TEST_CASE("text nested beyond the limit is an error on a small stack, up to it i
   struct Nest {
     const char *open, *inner, *close;
   };
-  const Nest nests[] = {{"(", "x", ")"}, {"f(", "x", ")"}, {"[", "1", "]"}, {"- ", "x", ""}, {"x + ", "x", ""}, {"", "x", " + x"},
-                        {"", "x", "[0]"}, {"x[", "0", "]"}, {"f(a=", "x", ")"}, {"x * (", "x", ")"}, {"f(g(h(x[[-(", "x", ")]])))"},
-                        {"f32[2,", "N", "]"}, {"{(a0: f32[2]) return ", "a0", "}"}, {"f32[(", "N", ")][1]"}};
+  const Nest nests[] = {{"(", "x", ")"},
+                        {"f(", "x", ")"},
+                        {"[", "1", "]"},
+                        {"- ", "x", ""},
+                        {"x + ", "x", ""},
+                        {"", "x", " + x"},
+                        {"", "x", "[0]"},
+                        {"x[", "0", "]"},
+                        {"f(a=", "x", ")"},
+                        {"x * (", "x", ")"},
+                        {"f(g(h(x[[-(", "x", ")]])))"},
+                        {"f32[2,", "N", "]"},
+                        {"{(a0: f32[2]) return ", "a0", "}"},
+                        {"f32[(", "N", ")][1]"}};
   for (const Nest& n : nests) {
     INFO(n.open << n.inner << n.close);
     for (int levels : {600, 100000}) {

@@ -1,5 +1,5 @@
-#include "ir/text.hpp"
 #include "ir/support/error.hpp"
+#include "ir/text.hpp"
 #include "ir/types.hpp"
 #include "tests/catch.hpp"
 #include "tests/ir/random_graph.hpp"
@@ -26,13 +26,20 @@ Sample sample(test::Random& random, const DimBindings& values, int depth) {
   Sample x = sample(random, values, depth - 1), y = sample(random, values, depth - 1);
   auto floor_divided = [](int64_t p, int64_t q) { return p / q - (p % q != 0 && (p < 0) != (q < 0)); };
   switch (random.between(0, 6)) {
-    case 0: return {x.dim + y.dim, x.worth + y.worth};
-    case 1: return {x.dim - y.dim, x.worth - y.worth};
-    case 2: return {x.dim * y.dim, x.worth * y.worth};
-    case 3: return {max(x.dim, y.dim), std::max(x.worth, y.worth)};
-    case 4: return {min(x.dim, y.dim), std::min(x.worth, y.worth)};
-    case 5: return {floor_div(x.dim, 3), floor_divided(x.worth, 3)};
-    default: return {ceil_div(x.dim, 2), -floor_divided(-x.worth, 2)};
+    case 0:
+      return {x.dim + y.dim, x.worth + y.worth};
+    case 1:
+      return {x.dim - y.dim, x.worth - y.worth};
+    case 2:
+      return {x.dim * y.dim, x.worth * y.worth};
+    case 3:
+      return {max(x.dim, y.dim), std::max(x.worth, y.worth)};
+    case 4:
+      return {min(x.dim, y.dim), std::min(x.worth, y.worth)};
+    case 5:
+      return {floor_div(x.dim, 3), floor_divided(x.worth, 3)};
+    default:
+      return {ceil_div(x.dim, 2), -floor_divided(-x.worth, 2)};
   }
 }
 
@@ -82,7 +89,15 @@ TEST_CASE("dimensions beyond the limits are errors") {
   CHECK_THROWS_AS(Dim(INT64_MAX) + 1, Error);
   CHECK_THROWS_AS(floor_div(Dim::symbol("N"), 0), Error);
   Dim deep = Dim::symbol("N");
-  CHECK_THROWS_AS([&] { for (int i = 0; i < 100000; ++i) deep = floor_div(deep + 1, 2); }(), Error);
+  CHECK_THROWS_AS(
+      [&] {
+        for (int i = 0; i < 100000; ++i) deep = floor_div(deep + 1, 2);
+      }(),
+      Error);
   Dim wide = Dim::symbol("N");
-  CHECK_THROWS_AS([&] { for (int i = 0; i < 64; ++i) wide = wide * wide; }(), Error);
+  CHECK_THROWS_AS(
+      [&] {
+        for (int i = 0; i < 64; ++i) wide = wide * wide;
+      }(),
+      Error);
 }

@@ -40,13 +40,17 @@ TEST_CASE("every computed value is observed once, dead nodes are not run") {
 }
 
 TEST_CASE("wrong inputs are refused by name") {
-  Graph g = parse_graph("graph g(image: f32[2], mask: f32[2]) { w = parameter f32[2] \"late\"; return image * mask * w }");
+  Graph g =
+      parse_graph("graph g(image: f32[2], mask: f32[2]) { w = parameter f32[2] \"late\"; return image * mask * w }");
   Tensor good = Tensor::from<float>({2}, {1, 2}), wrong = Tensor::from<float>({3}, {1, 2, 3});
   CHECK_THROWS_WITH(run_reference(g, {{"image", good}}), Contains("\"mask\""));
-  CHECK_THROWS_WITH(run_reference(g, {{"image", good}, {"mask", good}, {"imag", good}}), Contains("\"imag\"") && Contains("did you mean 'image'"));
-  CHECK_THROWS_WITH(run_reference(g, {{"image", wrong}, {"mask", good}}), Contains("\"image\" is f32[2], but f32[3] is given"));
+  CHECK_THROWS_WITH(run_reference(g, {{"image", good}, {"mask", good}, {"imag", good}}),
+                    Contains("\"imag\"") && Contains("did you mean 'image'"));
+  CHECK_THROWS_WITH(run_reference(g, {{"image", wrong}, {"mask", good}}),
+                    Contains("\"image\" is f32[2], but f32[3] is given"));
   CHECK_THROWS_WITH(run_reference(g, {{"image", Tensor()}, {"mask", good}}), Contains("undefined"));
-  CHECK_THROWS_WITH(run_reference(g, {{"image", good}, {"mask", good}}), Contains("parameter \"late\"") && Contains("no data"));
+  CHECK_THROWS_WITH(run_reference(g, {{"image", good}, {"mask", good}}),
+                    Contains("parameter \"late\"") && Contains("no data"));
   CHECK_THROWS_WITH(run_reference(parse_graph("graph g(x: f32[N]) { return x }"), {{"x", good}}), Contains("f32[N]"));
 }
 
@@ -66,7 +70,8 @@ TEST_CASE("intermediates are freed after their last use") {
   for (int i = 0; i < 500; ++i) v = g.value(Op::neg, {v});
   g.output("y", v);
   long before = resident(), most = 0;
-  run_reference(g, {{"x", Tensor::zeros({DType::f32, {1 << 18}})}}, [&](Value, const Tensor&) { most = std::max(most, resident()); });
+  run_reference(g, {{"x", Tensor::zeros({DType::f32, {1 << 18}})}},
+                [&](Value, const Tensor&) { most = std::max(most, resident()); });
   CHECK(most - before < 350);  // allocators and sanitizers hold some back; without freeing it is 500
 }
 
@@ -75,7 +80,8 @@ TEST_CASE("a program run on its operands equals the graph that it was made from"
     test::RandomGraphOptions options;
     options.seed = seed;
     options.parameters = 0;
-    options.ops = {Op::add, Op::mul, Op::relu, Op::transpose, Op::reshape, Op::reduce_sum, Op::slice, Op::concat, Op::split, Op::max};
+    options.ops = {Op::add,        Op::mul,   Op::relu,   Op::transpose, Op::reshape,
+                   Op::reduce_sum, Op::slice, Op::concat, Op::split,     Op::max};
     Graph g = test::random_graph(options);
     NamedTensors inputs = test::random_inputs(g, seed);
     std::vector<Tensor> operands, expected = run_reference(g, inputs);

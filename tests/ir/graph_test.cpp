@@ -32,7 +32,8 @@ TEST_CASE("constants that are not structural become parameters") {
 }
 
 TEST_CASE("nodes know inputs, parameters and outputs; dead ones are found") {
-  Graph g = parse_graph("graph g(x: f32[2], unused: f32[3]) { a = relu(x); dead = neg(a); b = add(a, a); return a, b }");
+  Graph g =
+      parse_graph("graph g(x: f32[2], unused: f32[3]) { a = relu(x); dead = neg(a); b = add(a, a); return a, b }");
   std::vector<NodeId> live = g.live_nodes();
   CHECK(live == std::vector<NodeId>{NodeId(0), NodeId(1), NodeId(2), NodeId(4)});
   CHECK(g.use_counts() == std::vector<uint32_t>{1, 0, 3, 0, 1});
@@ -41,19 +42,22 @@ TEST_CASE("nodes know inputs, parameters and outputs; dead ones are found") {
 
 TEST_CASE("a graph is static only without symbols in types and attributes") {
   CHECK_FALSE(parse_graph("graph g(x: f32[N]) { return x }").is_static());
-  CHECK_FALSE(parse_graph("graph g(x: f32[2]) { y = slice(x, starts=[0], ends=[max(N,1)], steps=[1]); return x }").is_static());
+  CHECK_FALSE(
+      parse_graph("graph g(x: f32[2]) { y = slice(x, starts=[0], ends=[max(N,1)], steps=[1]); return x }").is_static());
 }
 
 TEST_CASE("errors of add name the op, the operands, the attributes and what was expected") {
   Graph g;
   Value x = g.input("x", {DType::f32, {1, 3, 8, 8}}), y = g.input("y", {DType::f32, {3}});
   Value w = g.input("w", {DType::f32, {4, 2, 3, 3}}), n = g.input("n", {DType::i32, {3}});
-  CHECK_THROWS_WITH(g.add(Op::add, {x, y}, {}, "sum"), Contains("node \"sum\": add(f32[1,3,8,8], f32[3])") && Contains("broadcast"));
+  CHECK_THROWS_WITH(g.add(Op::add, {x, y}, {}, "sum"),
+                    Contains("node \"sum\": add(f32[1,3,8,8], f32[3])") && Contains("broadcast"));
   CHECK_THROWS_WITH(g.add(Op::add, {y, n}), Contains("add(f32[3], i32[3])"));
   CHECK_THROWS_WITH(g.add(Op::add, {y}), Contains("add(f32[3])") && Contains("expected 2"));
   CHECK_THROWS_WITH(g.add(Op::conv, {x, w}, {{"strides", std::vector<int64_t>{2, 2}}}),
                     Contains("conv(f32[1,3,8,8], f32[4,2,3,3], strides=[2,2])"));
-  CHECK_THROWS_WITH(g.add(Op::softmax, {y}, {{"axs", int64_t{0}}}), Contains("unknown attribute 'axs'") && Contains("axis"));
+  CHECK_THROWS_WITH(g.add(Op::softmax, {y}, {{"axs", int64_t{0}}}),
+                    Contains("unknown attribute 'axs'") && Contains("axis"));
   CHECK_THROWS_WITH(g.add(Op::softmax, {y}, {{"axis", int64_t{5}}}), Contains("softmax(f32[3], axis=5)"));
   CHECK_THROWS_AS(g.add(Op::input, {}), Error);
   CHECK_THROWS_AS(g.add(static_cast<Op>(60000), {x}), Error);

@@ -13,11 +13,69 @@ namespace {
 
 /// Pieces that mutations put in: what the language is made of, and what it is not.
 const std::vector<std::string>& pieces() {
-  static const std::vector<std::string> kPieces = {
-      "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "==", "...", "%", "%1", "%1.1", "#", "\"", "\\", "\n", "-", "+", "@", "/", "/0",
-      "0", "-1", "1e999", "9223372036854775807", "99999999999999999999", "nan(0x1)", "inf", "0x", "f32[", "f32[2]", "f32[2][1, 2]", "bool[1][true]",
-      "i64[1000000000000]", "f32[4611686018427387904,4]", "return", "graph", "parameter", "constant", "as", "true", "x", "w", "relu(", "conv(", "split(",
-      "kernel(", "program={", "axis=", "axes=[0,0]", "shape=[-1]", "shape=[0]", "perm=[0,0]", "strides=[0,0]", "N", "H/2", "max(", std::string("\0", 1), "\xff", "\xe2\x82\xac"};
+  static const std::vector<std::string> kPieces = {"(",
+                                                   ")",
+                                                   "[",
+                                                   "]",
+                                                   "{",
+                                                   "}",
+                                                   ",",
+                                                   ":",
+                                                   ";",
+                                                   "=",
+                                                   "==",
+                                                   "...",
+                                                   "%",
+                                                   "%1",
+                                                   "%1.1",
+                                                   "#",
+                                                   "\"",
+                                                   "\\",
+                                                   "\n",
+                                                   "-",
+                                                   "+",
+                                                   "@",
+                                                   "/",
+                                                   "/0",
+                                                   "0",
+                                                   "-1",
+                                                   "1e999",
+                                                   "9223372036854775807",
+                                                   "99999999999999999999",
+                                                   "nan(0x1)",
+                                                   "inf",
+                                                   "0x",
+                                                   "f32[",
+                                                   "f32[2]",
+                                                   "f32[2][1, 2]",
+                                                   "bool[1][true]",
+                                                   "i64[1000000000000]",
+                                                   "f32[4611686018427387904,4]",
+                                                   "return",
+                                                   "graph",
+                                                   "parameter",
+                                                   "constant",
+                                                   "as",
+                                                   "true",
+                                                   "x",
+                                                   "w",
+                                                   "relu(",
+                                                   "conv(",
+                                                   "split(",
+                                                   "kernel(",
+                                                   "program={",
+                                                   "axis=",
+                                                   "axes=[0,0]",
+                                                   "shape=[-1]",
+                                                   "shape=[0]",
+                                                   "perm=[0,0]",
+                                                   "strides=[0,0]",
+                                                   "N",
+                                                   "H/2",
+                                                   "max(",
+                                                   std::string("\0", 1),
+                                                   "\xff",
+                                                   "\xe2\x82\xac"};
   return kPieces;
 }
 
@@ -26,11 +84,21 @@ std::string mutate(std::string text, test::Random& random) {
     size_t at = static_cast<size_t>(random.between(0, static_cast<int64_t>(text.size())));
     size_t length = static_cast<size_t>(random.between(1, 8));
     switch (random.between(0, 4)) {
-      case 0: text.insert(at, random.pick(pieces())); break;
-      case 1: text.erase(at, length); break;
-      case 2: text = text.substr(0, at) + random.pick(pieces()) + text.substr(std::min(text.size(), at + length)); break;
-      case 3: if (at < text.size()) text[at] = static_cast<char>(random.next()); break;
-      default: text.insert(static_cast<size_t>(random.between(0, static_cast<int64_t>(text.size()))), text.substr(at, length * 4));
+      case 0:
+        text.insert(at, random.pick(pieces()));
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text = text.substr(0, at) + random.pick(pieces()) + text.substr(std::min(text.size(), at + length));
+        break;
+      case 3:
+        if (at < text.size()) text[at] = static_cast<char>(random.next());
+        break;
+      default:
+        text.insert(static_cast<size_t>(random.between(0, static_cast<int64_t>(text.size()))),
+                    text.substr(at, length * 4));
     }
   }
   return text;
@@ -63,7 +131,8 @@ TEST_CASE("malformed graphs give errors that name the place and what was expecte
       while (begin <= input.size()) {  // pieces are separated by lines of ----
         size_t end = input.find("\n----\n", begin);
         std::string piece = input.substr(begin, end == std::string::npos ? end : end - begin);
-        std::string found = test::result_or_error([&] { return "accepted:\n" + print_graph(parse_graph(piece, "bad")); });
+        std::string found =
+            test::result_or_error([&] { return "accepted:\n" + print_graph(parse_graph(piece, "bad")); });
         CHECK(found.starts_with("error: "));
         out += found + "\n";
         if (end == std::string::npos) break;
@@ -99,8 +168,13 @@ TEST_CASE("20,000 mutations of valid graphs read or give an error, nothing else"
 
 TEST_CASE("5,000 mutations of expressions read or give an error") {
   test::Random random(11);
-  std::vector<std::string> seeds = {"a + b * c - -d % e @ f", "x[:, n:, 2, ::-1]", "transpose(f(xs...), p)", "conv(x, w, strides=[2,2], name=\"ab\")",
-                                    "f32[2,2][1, 2, -0, nan(0x1)]", "f32[N/2+1,max(a,b)]", "{(a0: f32[2]) %1 = relu(a0); return %1}"};
+  std::vector<std::string> seeds = {"a + b * c - -d % e @ f",
+                                    "x[:, n:, 2, ::-1]",
+                                    "transpose(f(xs...), p)",
+                                    "conv(x, w, strides=[2,2], name=\"ab\")",
+                                    "f32[2,2][1, 2, -0, nan(0x1)]",
+                                    "f32[N/2+1,max(a,b)]",
+                                    "{(a0: f32[2]) %1 = relu(a0); return %1}"};
   int read = 0;
   for (int i = 0; i < 5000; ++i) {
     std::string text = mutate(random.pick(seeds), random);

@@ -21,7 +21,9 @@ StructuralKey body(std::string_view statements) {
   return key(fmt::format("graph g(x: f32[2,2], y: f32[2,2], z: f32[2,2,2]) {{ {} }}", statements));
 }
 
-bool differ(const StructuralKey& a, const StructuralKey& b) { return a.hash != b.hash && a.canonical != b.canonical && a != b; }
+bool differ(const StructuralKey& a, const StructuralKey& b) {
+  return a.hash != b.hash && a.canonical != b.canonical && a != b;
+}
 bool same(const StructuralKey& a, const StructuralKey& b) { return a.hash == b.hash && a == b; }
 
 /// The graph with its nodes appended in another topological order and under other names.
@@ -32,16 +34,21 @@ Graph shuffled(const Graph& graph, test::Random& random) {
   while (!waiting.empty()) {
     size_t at = static_cast<size_t>(random.between(0, static_cast<int64_t>(waiting.size()) - 1));
     const Node& n = graph.node(waiting[at]);
-    bool ready = std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return renamed[v.node.value].valid(); });
+    bool ready =
+        std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) { return renamed[v.node.value].valid(); });
     if (!ready) continue;
     std::vector<Value> operands = n.operands;
     for (Value& v : operands) v.node = renamed[v.node.value];
     std::string name = fmt::format("r{}", random.next());
     NodeId made;
-    if (n.op == Op::input) made = out.input(name, n.types[0]).node;
-    else if (n.op == Op::parameter) made = out.parameter(name, n.types[0]).node;
-    else if (n.op == Op::constant) made = out.constant(n.tensor, name).node;
-    else made = out.add(n.op, operands, *n.attributes, name);
+    if (n.op == Op::input)
+      made = out.input(name, n.types[0]).node;
+    else if (n.op == Op::parameter)
+      made = out.parameter(name, n.types[0]).node;
+    else if (n.op == Op::constant)
+      made = out.constant(n.tensor, name).node;
+    else
+      made = out.add(n.op, operands, *n.attributes, name);
     renamed[waiting[at].value] = made;
     if (n.types[0].rank() > 0 && random.chance(0.2)) out.add(Op::transpose, {{made, 0}});  // dead
     waiting.erase(waiting.begin() + static_cast<int64_t>(at));
@@ -58,7 +65,8 @@ TEST_CASE("keys tell apart what other caches confused") {
   CHECK(differ(key("graph g(x: f32[3]) { return neg(x) }"), key("graph g(x: i32[3]) { return neg(x) }")));
   CHECK(differ(key("graph g(x: f32[3]) { return neg(x) }"), key("graph g() { x = parameter f32[3]; return neg(x) }")));
   CHECK(differ(body("return transpose(z, [0,2,1])"), body("return transpose(z, [1,0,2])")));
-  CHECK(differ(body("return reduce_sum(x, axes=[0], keepdims=false)"), body("return reduce_sum(x, axes=[1], keepdims=false)")));
+  CHECK(differ(body("return reduce_sum(x, axes=[0], keepdims=false)"),
+               body("return reduce_sum(x, axes=[1], keepdims=false)")));
   CHECK(differ(body("return pad(x, 0, low=[1,0], high=[0,1])"), body("return pad(x, 0, low=[0,1], high=[1,0])")));
   CHECK(differ(body("return exp(x) - relu(x)"), body("return relu(x) - exp(x)")));
   CHECK(differ(body("return exp(x), relu(x)"), body("return relu(x), exp(x)")));
@@ -80,7 +88,8 @@ TEST_CASE("every attribute is in the key") {
   CHECK(differ(body("return matmul(x, y, transpose_b=true)"), body("return x @ y")));
   CHECK(differ(body("return 2 * (x @ y)"), body("return x @ y")));
   CHECK(differ(body("return gelu(x, \"none\")"), body("return gelu(x, \"tanh\")")));
-  CHECK(differ(body("w = parameter f32[2]; return rms_norm(x, w, eps=1e-5)"), body("w = parameter f32[2]; return rms_norm(x, w, eps=1e-2)")));
+  CHECK(differ(body("w = parameter f32[2]; return rms_norm(x, w, eps=1e-5)"),
+               body("w = parameter f32[2]; return rms_norm(x, w, eps=1e-2)")));
   CHECK(differ(body("return leaky_relu(x, 0)"), body("return leaky_relu(x, -0)")));
   CHECK(differ(body("return kernel(x, backend=\"b\", kernel=\"k\", program={(a: f32[2,2]) return exp(a)})"),
                body("return kernel(x, backend=\"b\", kernel=\"k\", program={(a: f32[2,2]) return sin(a)})")));
@@ -88,8 +97,14 @@ TEST_CASE("every attribute is in the key") {
 }
 
 TEST_CASE("shapes that a weak hash confuses") {
-  for (auto [a, b] : {std::pair{"3,17,1,1", "1,152,1,1"}, {"1,65", "2,2"}, {"1,66", "2,1"}, {"1,68", "2,3"}, {"N", "M"}, {"2,3", "3,2"}})
-    CHECK(differ(key(fmt::format("graph g(x: f32[{}]) {{ return relu(x) }}", a)), key(fmt::format("graph g(x: f32[{}]) {{ return relu(x) }}", b))));
+  for (auto [a, b] : {std::pair{"3,17,1,1", "1,152,1,1"},
+                      {"1,65", "2,2"},
+                      {"1,66", "2,1"},
+                      {"1,68", "2,3"},
+                      {"N", "M"},
+                      {"2,3", "3,2"}})
+    CHECK(differ(key(fmt::format("graph g(x: f32[{}]) {{ return relu(x) }}", a)),
+                 key(fmt::format("graph g(x: f32[{}]) {{ return relu(x) }}", b))));
 }
 
 TEST_CASE("structural constants are keyed by bits, parameters by type") {
@@ -101,7 +116,8 @@ TEST_CASE("structural constants are keyed by bits, parameters by type") {
   CHECK(differ(body("return i64[2][0, 1]"), body("return i32[2][0, 1]")));
   CHECK(same(body("return x * f32[2][1, 2]"), body("return x * f32[2][3, 4]")));
   CHECK(differ(body("return x * f32[2][1, 2]"), body("return x * f32[1,2][1, 2]")));
-  CHECK(differ(body("w = parameter f32[2]; v = parameter f32[2]; return w * x + v"), body("w = parameter f32[2]; return w * x + w")));
+  CHECK(differ(body("w = parameter f32[2]; v = parameter f32[2]; return w * x + v"),
+               body("w = parameter f32[2]; return w * x + w")));
 }
 
 TEST_CASE("names, dead nodes and repeated subexpressions are not in the key") {

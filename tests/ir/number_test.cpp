@@ -20,7 +20,9 @@ bool reads_back(DType dtype, Bits bits) {
 }
 
 template <typename T>
-std::string print(DType dtype, T value) { return print_number(dtype, &value); }
+std::string print(DType dtype, T value) {
+  return print_number(dtype, &value);
+}
 
 float read_f32(std::string_view text) {
   float value = 0;
@@ -48,8 +50,10 @@ TEST_CASE("random bits of every dtype read back") {
     if (i % 4 == 1) bits |= 0x7f8000007f800000;  // infinities and NaN
     failures += !reads_back(DType::f32, static_cast<uint32_t>(bits));
     failures += !reads_back(DType::f64, bits);
-    failures += !reads_back(DType::i64, bits) + !reads_back(DType::u64, bits) + !reads_back(DType::i8, static_cast<uint8_t>(bits));
-    failures += !reads_back(DType::i32, static_cast<uint32_t>(bits)) + !reads_back(DType::u16, static_cast<uint16_t>(bits));
+    failures += !reads_back(DType::i64, bits) + !reads_back(DType::u64, bits) +
+                !reads_back(DType::i8, static_cast<uint8_t>(bits));
+    failures +=
+        !reads_back(DType::i32, static_cast<uint32_t>(bits)) + !reads_back(DType::u16, static_cast<uint16_t>(bits));
   }
   CHECK(failures == 0);
 }
@@ -73,7 +77,7 @@ TEST_CASE("spellings are read exactly") {
   CHECK(read_f32("0x10") == 16.0f);
   CHECK(std::bit_cast<uint32_t>(read_f32("-0")) == 0x80000000u);
   CHECK(std::bit_cast<uint32_t>(read_f32("-nan(0x7)")) == 0xff800007u);
-  CHECK(read_f32("16777217") == 16777216.0f);  // rounds to even, once
+  CHECK(read_f32("16777217") == 16777216.0f);                                     // rounds to even, once
   CHECK(read_f32("1.00000017881393432617187499") == 1.00000011920928955078125f);  // would round up through double
   CHECK(read_integer("-9223372036854775808") == INT64_MIN);
   CHECK(read_integer("0x1f") == 31);
@@ -84,7 +88,9 @@ TEST_CASE("spellings are read exactly") {
 
 TEST_CASE("numbers that do not fit are refused with the reason") {
   uint64_t slot = 0;
-  auto reason = [&](std::string_view text, DType dtype) { return read_number(text, dtype, &slot).value_or("accepted"); };
+  auto reason = [&](std::string_view text, DType dtype) {
+    return read_number(text, dtype, &slot).value_or("accepted");
+  };
   CHECK(reason("256", DType::u8) == "256 does not fit u8, which goes from 0 to 255");
   CHECK(reason("-129", DType::i8) == "-129 does not fit i8, which goes from -128 to 127");
   CHECK(reason("-128", DType::i8) == "accepted");

@@ -12,7 +12,8 @@ TEST_CASE("equal programs have equal texts, whatever their names and order") {
   auto text = [](std::string_view graph) { return make_program(parse_graph(graph))->text(); };
   std::string expected = "{(a0: f32[2], a1: f32[2]) %2 = relu(a0); %3 = exp(a1); %4 = add(%2, %3); return %4}";
   CHECK(text("graph p(x: f32[2], y: f32[2]) { a = relu(x); b = exp(y); return a + b }") == expected);
-  CHECK(text("graph q(u: f32[2], v: f32[2]) { b = exp(v) as \"!\"; dead = neg(b); a = relu(u); return out: a + b }") == expected);
+  CHECK(text("graph q(u: f32[2], v: f32[2]) { b = exp(v) as \"!\"; dead = neg(b); a = relu(u); return out: a + b }") ==
+        expected);
   CHECK(text("graph q(v: f32[2], u: f32[2]) { b = exp(v); a = relu(u); return a + b }") != expected);
   CHECK(text("graph p(x: f32[2], unused: f32[9]) { return x }") == "{(a0: f32[2], a1: f32[9]) return a0}");
 }
@@ -20,9 +21,11 @@ TEST_CASE("equal programs have equal texts, whatever their names and order") {
 TEST_CASE("equal subexpressions and constants are one") {
   Graph g;
   Value x = g.input("x", {DType::f32, {2}});
-  Value a = g.value(Op::mul, {x, g.constant(Tensor::scalar(2.0f))}), b = g.value(Op::mul, {x, g.constant(Tensor::scalar(2.0f))});
+  Value a = g.value(Op::mul, {x, g.constant(Tensor::scalar(2.0f))}),
+        b = g.value(Op::mul, {x, g.constant(Tensor::scalar(2.0f))});
   g.output("y", g.value(Op::add, {a, b}));
-  CHECK(make_program(g)->text() == "{(a0: f32[2]) %1 = constant f32[][2]; %2 = mul(a0, %1); %3 = add(%2, %2); return %3}");
+  CHECK(make_program(g)->text() ==
+        "{(a0: f32[2]) %1 = constant f32[][2]; %2 = mul(a0, %1); %3 = add(%2, %2); return %3}");
 }
 
 TEST_CASE("the literal of a program reads back as the program") {
@@ -34,7 +37,8 @@ TEST_CASE("the literal of a program reads back as the program") {
 }
 
 TEST_CASE("the program of one op") {
-  ProgramRef p = make_program(Op::split, {{DType::f32, {4}}}, {{"axis", int64_t{0}}, {"sizes", std::vector<int64_t>{1, 3}}});
+  ProgramRef p =
+      make_program(Op::split, {{DType::f32, {4}}}, {{"axis", int64_t{0}}, {"sizes", std::vector<int64_t>{1, 3}}});
   CHECK(p->text() == "{(a0: f32[4]) %1.0, %1.1 = split(a0, axis=0, sizes=[1,3]); return %1.0, %1.1}");
   std::vector<Tensor> operands = {Tensor::from<float>({4}, {1, 2, 3, 4})};
   std::vector<Tensor> out = run_program(*p, operands);
@@ -43,5 +47,6 @@ TEST_CASE("the program of one op") {
 
 TEST_CASE("programs refuse parameters and symbolic shapes") {
   CHECK_THROWS_AS(make_program(parse_graph("graph p(x: f32[N]) { return x }")), Error);
-  CHECK_THROWS_WITH(make_program(parse_graph("graph p() { w = parameter f32[2]; return w }")), Catch::Contains("\"w\""));
+  CHECK_THROWS_WITH(make_program(parse_graph("graph p() { w = parameter f32[2]; return w }")),
+                    Catch::Contains("\"w\""));
 }

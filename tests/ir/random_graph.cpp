@@ -14,7 +14,8 @@ using namespace weft::ir;
 std::vector<int64_t> permutation(size_t rank, Random& random) {
   std::vector<int64_t> out(rank);
   std::iota(out.begin(), out.end(), 0);
-  for (size_t i = rank; i > 1; --i) std::swap(out[i - 1], out[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+  for (size_t i = rank; i > 1; --i)
+    std::swap(out[i - 1], out[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
   return out;
 }
 
@@ -39,7 +40,9 @@ Shape refactor(const Shape& shape, Random& random) {
 std::vector<int64_t> some_axes(size_t rank, Random& random) {
   std::vector<int64_t> out;
   for (size_t i = 0; i < rank; ++i)
-    if (random.chance(0.5)) out.push_back(random.chance(0.2) ? static_cast<int64_t>(i) - static_cast<int64_t>(rank) : static_cast<int64_t>(i));
+    if (random.chance(0.5))
+      out.push_back(random.chance(0.2) ? static_cast<int64_t>(i) - static_cast<int64_t>(rank)
+                                       : static_cast<int64_t>(i));
   return out;
 }
 
@@ -64,8 +67,12 @@ std::vector<int64_t> ints(size_t count, int64_t low, int64_t high, Random& rando
 bool shaped_attributes(Op op, const TensorType& x, Random& random, int64_t max_dim, Attributes& out) {
   size_t rank = x.rank(), spatial = rank > 2 ? rank - 2 : 0;
   switch (op) {
-    case Op::reshape: out.set("shape", refactor(x.shape, random)); return true;
-    case Op::transpose: out.set("perm", permutation(rank, random)); return true;
+    case Op::reshape:
+      out.set("shape", refactor(x.shape, random));
+      return true;
+    case Op::transpose:
+      out.set("perm", permutation(rank, random));
+      return true;
     case Op::broadcast: {
       Shape shape = x.shape;
       for (Dim& d : shape)
@@ -92,16 +99,21 @@ bool shaped_attributes(Op op, const TensorType& x, Random& random, int64_t max_d
       out.set("axis", axis).set("sizes", split_sizes(x.shape[static_cast<size_t>(axis)], random));
       return true;
     }
-    case Op::pad: out.set("low", ints(rank, 0, 1, random)).set("high", ints(rank, 0, 2, random)); return true;
+    case Op::pad:
+      out.set("low", ints(rank, 0, 1, random)).set("high", ints(rank, 0, 2, random));
+      return true;
     case Op::max_pool:
-    case Op::avg_pool: out.set("kernel", ints(spatial, 1, 2, random)); return true;
+    case Op::avg_pool:
+      out.set("kernel", ints(spatial, 1, 2, random));
+      return true;
     case Op::resize: {
       Shape shape = x.shape;
       for (size_t i = 2; i < rank; ++i) shape[i] = random.between(1, max_dim);
       out.set("shape", shape);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -109,26 +121,58 @@ AttributeValue random_value(const AttributeSpec& spec, size_t rank, Random& rand
   int64_t last = std::max<int64_t>(static_cast<int64_t>(rank) - 1, 0);
   bool axis = spec.name == "axis";
   switch (spec.kind) {
-    case AttributeKind::boolean: return random.chance(0.5);
-    case AttributeKind::integer: return axis ? random.between(-last - 1, last) : random.between(1, 2);
-    case AttributeKind::real: return random.real(0.01, 2);
-    case AttributeKind::text: return spec.choices.empty() ? std::string("x") : std::string(random.pick(spec.choices));
+    case AttributeKind::boolean:
+      return random.chance(0.5);
+    case AttributeKind::integer:
+      return axis ? random.between(-last - 1, last) : random.between(1, 2);
+    case AttributeKind::real:
+      return random.real(0.01, 2);
+    case AttributeKind::text:
+      return spec.choices.empty() ? std::string("x") : std::string(random.pick(spec.choices));
     case AttributeKind::ints:
       return spec.name == "axes" ? some_axes(rank, random) : ints(rank > 2 ? rank - 2 : rank, 1, 2, random);
-    case AttributeKind::reals: return std::vector<double>(rank, random.real(0.5, 2));
+    case AttributeKind::reals:
+      return std::vector<double>(rank, random.real(0.5, 2));
     case AttributeKind::shape: {
       Shape shape(rank);
       for (Dim& d : shape) d = random.between(1, max_dim);
       return shape;
     }
-    default: return static_cast<DType>(random.between(0, kDTypeCount - 1));
+    default:
+      return static_cast<DType>(random.between(0, kDTypeCount - 1));
   }
 }
 
 std::string hostile_name(Random& random) {
-  static const std::vector<std::string> kNames = {
-      "a b", "\"", "\\", "\n", "x\ty", "graph", "return", "f32", "%1", "%0.1", "", "as", "/model/layer.0/Add_output_0", "a.b", "a..b",
-      ".", "1x", "x\x01\x7f", "\xff\xfe", "\xce\xb1", "relu", "main", "nan", "#", "a;b", "}", "same", "same", std::string("nul\0!", 5)};
+  static const std::vector<std::string> kNames = {"a b",
+                                                  "\"",
+                                                  "\\",
+                                                  "\n",
+                                                  "x\ty",
+                                                  "graph",
+                                                  "return",
+                                                  "f32",
+                                                  "%1",
+                                                  "%0.1",
+                                                  "",
+                                                  "as",
+                                                  "/model/layer.0/Add_output_0",
+                                                  "a.b",
+                                                  "a..b",
+                                                  ".",
+                                                  "1x",
+                                                  "x\x01\x7f",
+                                                  "\xff\xfe",
+                                                  "\xce\xb1",
+                                                  "relu",
+                                                  "main",
+                                                  "nan",
+                                                  "#",
+                                                  "a;b",
+                                                  "}",
+                                                  "same",
+                                                  "same",
+                                                  std::string("nul\0!", 5)};
   return random.pick(kNames);
 }
 
@@ -173,7 +217,8 @@ class Generator {
   Value pick_like(const TensorType& first) {
     std::vector<Value> alike;
     for (Value v : values_)
-      if (graph_.type(v).dtype == first.dtype && (random_.chance(0.3) || graph_.type(v).shape == first.shape)) alike.push_back(v);
+      if (graph_.type(v).dtype == first.dtype && (random_.chance(0.3) || graph_.type(v).shape == first.shape))
+        alike.push_back(v);
     return alike.empty() || random_.chance(0.2) ? random_.pick(values_) : random_.pick(alike);
   }
 
@@ -192,7 +237,8 @@ class Generator {
       for (size_t i = 2; i < rank; ++i) shape.push_back(random_.between(1, 3));
       return TensorType{x.dtype, shape};
     }
-    if ((op == Op::layer_norm || op == Op::rms_norm) && operand > 0 && rank >= 1) return TensorType{x.dtype, {x.shape.back()}};
+    if ((op == Op::layer_norm || op == Op::rms_norm) && operand > 0 && rank >= 1)
+      return TensorType{x.dtype, {x.shape.back()}};
     if (op == Op::pad && operand == 1) return TensorType{x.dtype, {}};
     if (op == Op::where && operand == 0) return TensorType{DType::boolean, {}};
     if (op == Op::gather && operand == 1) return TensorType{DType::i64, {n}};
@@ -202,13 +248,16 @@ class Generator {
   std::vector<Value> pick_operands(const OpInfo& info) {
     Value first = random_.pick(values_);
     bool variadic = !info.operands.empty() && info.operands.back().variadic;
-    size_t count = info.operands.size() + (variadic ? static_cast<size_t>(random_.between(info.op == Op::attention ? 2 : 0, 3)) : 0);
+    size_t count = info.operands.size() +
+                   (variadic ? static_cast<size_t>(random_.between(info.op == Op::attention ? 2 : 0, 3)) : 0);
     std::vector<Value> out = {first};
     const TensorType type = graph_.type(first);
     while (out.size() < count) {
       auto fitting = random_.chance(0.8) ? wanted(info.op, out.size(), type) : std::nullopt;
-      if (fitting) out.push_back(graph_.constant(random_tensor(*fitting, random_), fmt::format("c{}", graph_.size())));
-      else out.push_back(pick_like(type));
+      if (fitting)
+        out.push_back(graph_.constant(random_tensor(*fitting, random_), fmt::format("c{}", graph_.size())));
+      else
+        out.push_back(pick_like(type));
     }
     if (info.op == Op::where) {
       auto condition = wanted(info.op, 0, type);
@@ -233,7 +282,9 @@ class Generator {
     try {
       for (const TensorType& t : infer(op, types, complete(op, attributes, types)))
         if (t.elements() > o_.max_elements || t.rank() > 8) return false;
-      std::string name = o_.hostile_names ? hostile_name(random_) : random_.chance(0.5) ? fmt::format("n{}", graph_.size()) : "";
+      std::string name = o_.hostile_names      ? hostile_name(random_)
+                         : random_.chance(0.5) ? fmt::format("n{}", graph_.size())
+                                               : "";
       NodeId id = graph_.add(op, operands, attributes, name);
       for (uint32_t i = 0; i < graph_.node(id).types.size(); ++i) values_.push_back({id, i});
       return true;
@@ -256,10 +307,13 @@ class Generator {
       TensorType type = body.node(id).types[0];
       auto fits = std::find_if(values_.begin(), values_.end(), [&](Value v) { return graph_.type(v) == type; });
       if (fits == values_.end() && o_.parameters == 0) return false;
-      operands.push_back(fits != values_.end() ? *fits : graph_.parameter(fmt::format("k{}", graph_.size()), type, random_tensor(type, random_)));
+      operands.push_back(fits != values_.end()
+                             ? *fits
+                             : graph_.parameter(fmt::format("k{}", graph_.size()), type, random_tensor(type, random_)));
     }
     if (operands.empty()) return false;
-    Attributes attributes{{"backend", std::string("none")}, {"kernel", hostile_name(random_)}, {"program", make_program(body)}};
+    Attributes attributes{
+        {"backend", std::string("none")}, {"kernel", hostile_name(random_)}, {"program", make_program(body)}};
     return try_add(Op::kernel, operands, attributes);
   }
 
@@ -271,10 +325,15 @@ class Generator {
 };
 
 double random_number(DType dtype, Random& random, bool nasty) {
-  if (!is_float(dtype)) return static_cast<double>(random.between(is_signed(dtype) ? -3 : 0, dtype == DType::boolean ? 1 : 3));
+  if (!is_float(dtype))
+    return static_cast<double>(random.between(is_signed(dtype) ? -3 : 0, dtype == DType::boolean ? 1 : 3));
   static const std::vector<double> kPlain = {0.0, -0.0, 1, -1, 0.5, 2};
-  static const std::vector<double> kNasty = {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-                                             std::numeric_limits<double>::quiet_NaN(), 1e-40, 3e38, -3e38};
+  static const std::vector<double> kNasty = {std::numeric_limits<double>::infinity(),
+                                             -std::numeric_limits<double>::infinity(),
+                                             std::numeric_limits<double>::quiet_NaN(),
+                                             1e-40,
+                                             3e38,
+                                             -3e38};
   if (nasty && random.chance(0.2)) return random.pick(kNasty);
   return random.chance(0.2) ? random.pick(kPlain) : random.real(-2, 2);
 }
@@ -288,12 +347,14 @@ uint64_t Random::next() {
   return z ^ z >> 31;
 }
 
-ir::Attributes random_attributes(ir::Op op, const std::vector<ir::TensorType>& operands, Random& random, int64_t max_dim) {
+ir::Attributes random_attributes(ir::Op op, const std::vector<ir::TensorType>& operands, Random& random,
+                                 int64_t max_dim) {
   Attributes out;
   shaped_attributes(op, operands.at(0), random, max_dim, out);
   for (const AttributeSpec& spec : info(op).attributes) {
     if (out.find(spec.name) || spec.kind == AttributeKind::program) continue;
-    if (!spec.fallback || random.chance(0.3)) out.set(spec.name, random_value(spec, operands[0].rank(), random, max_dim));
+    if (!spec.fallback || random.chance(0.3))
+      out.set(spec.name, random_value(spec, operands[0].rank(), random, max_dim));
   }
   return out;
 }

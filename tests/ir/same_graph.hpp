@@ -26,11 +26,13 @@ inline std::string difference(const ir::Graph& a, const ir::Graph& b) {
   auto same = [&](Value x, Value y) { return place_a[x.node.value] == place_b[y.node.value] && x.index == y.index; };
   for (size_t i = 0; i < ia.size(); ++i) {
     const Node &x = a.node(ia[i]), &y = b.node(ib[i]);
-    std::string place = fmt::format("node {} ({} {} against {} {}): ", i, to_string(x.op), quote(x.name), to_string(y.op), quote(y.name));
+    std::string place = fmt::format("node {} ({} {} against {} {}): ", i, to_string(x.op), quote(x.name),
+                                    to_string(y.op), quote(y.name));
     if (x.op != y.op) return place + "op";
     if (x.name != y.name) return place + "name";
     if (x.types != y.types) return place + "types";
-    if (!(*x.attributes == *y.attributes)) return place + print_attributes(*x.attributes) + " against " + print_attributes(*y.attributes);
+    if (!(*x.attributes == *y.attributes))
+      return place + print_attributes(*x.attributes) + " against " + print_attributes(*y.attributes);
     if (x.operands.size() != y.operands.size()) return place + "operand count";
     for (size_t j = 0; j < x.operands.size(); ++j)
       if (!same(x.operands[j], y.operands[j])) return place + fmt::format("operand {}", j);

@@ -42,7 +42,8 @@ TEST_CASE("specialize may bind some dimensions only") {
   CHECK_FALSE(g.is_static());
   CHECK(to_string(g.node(g.inputs()[1]).types[0]) == "f32[N,1]");
   CHECK_NOTHROW(verify(g));
-  CHECK(print_graph(specialize(g, {{"N", 2}})) == print_graph(specialize(parse_graph(kSymbolic), {{"N", 2}, {"H", 3}})));
+  CHECK(print_graph(specialize(g, {{"N", 2}})) ==
+        print_graph(specialize(parse_graph(kSymbolic), {{"N", 2}, {"H", 3}})));
 }
 
 TEST_CASE("specialize refuses what does not fit") {

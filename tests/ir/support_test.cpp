@@ -1,5 +1,4 @@
 #include "ir/support/nearest.hpp"
-
 #include "tests/catch.hpp"
 
 using namespace weft;

@@ -35,8 +35,10 @@ TEST_CASE("golden graphs print as expected") {
     test::check_golden(path, [](const std::string& input) {
       Graph graph = parse_graph(input, "golden");
       verify(graph);
-      std::string text = print_graph(graph, {.types = input.find("# types") != std::string::npos, .parameter_data = true});
-      REQUIRE(print_graph(parse_graph(text), {.types = input.find("# types") != std::string::npos, .parameter_data = true}) == text);
+      std::string text =
+          print_graph(graph, {.types = input.find("# types") != std::string::npos, .parameter_data = true});
+      REQUIRE(print_graph(parse_graph(text),
+                          {.types = input.find("# types") != std::string::npos, .parameter_data = true}) == text);
       return text;
     });
 }
@@ -62,7 +64,8 @@ TEST_CASE("random graphs of every op round trip") {
     test::RandomGraphOptions options;
     options.seed = seed;
     options.nodes = 30;
-    options.dtypes = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::u8, DType::boolean};
+    options.dtypes = {DType::f32, DType::f64, DType::f16, DType::bf16,
+                      DType::i32, DType::i64, DType::u8,  DType::boolean};
     options.hostile_names = seed % 2;
     options.programs = seed % 3 == 0;
     Graph graph = test::random_graph(options);
@@ -78,13 +81,36 @@ TEST_CASE("random graphs of every op round trip") {
 
 TEST_CASE("attributes of every kind round trip") {
   auto program = parse_expression("{(a0: f32[2], a1: f32[]) %2 = mul(a0, a1); return %2, a0}").program;
-  Shape shape = {2, Dim::symbol("N"), floor_div(Dim::symbol("H"), 2) + 1, ceil_div(Dim::symbol("H"), 2),
-                 max(Dim::symbol("a"), Dim::symbol("b")), Dim::symbol("a b\"\\"), Dim::symbol("max") * (Dim::symbol("N") - 3)};
+  Shape shape = {2,
+                 Dim::symbol("N"),
+                 floor_div(Dim::symbol("H"), 2) + 1,
+                 ceil_div(Dim::symbol("H"), 2),
+                 max(Dim::symbol("a"), Dim::symbol("b")),
+                 Dim::symbol("a b\"\\"),
+                 Dim::symbol("max") * (Dim::symbol("N") - 3)};
   double nan = std::bit_cast<double>(uint64_t{0xfff0000000000123});
-  const std::vector<AttributeValue> values = {
-      true, false, int64_t{0}, INT64_MIN, INT64_MAX, 0.1, -0.0, 1e300, 5e-324, nan, -std::numeric_limits<double>::infinity(),
-      std::string(""), std::string("a\"b\\c\n\t\r\x01\xff", 11), std::string("\0", 1), DType::bf16, std::vector<int64_t>{},
-      std::vector<int64_t>{-1, 2}, std::vector<double>{}, std::vector<double>{0.5, -0.0, nan}, Shape{}, shape, program};
+  const std::vector<AttributeValue> values = {true,
+                                              false,
+                                              int64_t{0},
+                                              INT64_MIN,
+                                              INT64_MAX,
+                                              0.1,
+                                              -0.0,
+                                              1e300,
+                                              5e-324,
+                                              nan,
+                                              -std::numeric_limits<double>::infinity(),
+                                              std::string(""),
+                                              std::string("a\"b\\c\n\t\r\x01\xff", 11),
+                                              std::string("\0", 1),
+                                              DType::bf16,
+                                              std::vector<int64_t>{},
+                                              std::vector<int64_t>{-1, 2},
+                                              std::vector<double>{},
+                                              std::vector<double>{0.5, -0.0, nan},
+                                              Shape{},
+                                              shape,
+                                              program};
   for (const AttributeValue& v : values) {
     std::string text = print_attribute(v);
     INFO(text);
@@ -114,7 +140,8 @@ TEST_CASE("tensors of every dtype round trip bit by bit") {
     for (int round = 0; round < 200; ++round) {
       Tensor t = Tensor::allocate({dtype, {2, 3}});
       auto* bytes = static_cast<uint8_t*>(t.mutable_data());
-      for (size_t i = 0; i < t.bytes(); ++i) bytes[i] = static_cast<uint8_t>(random.next() & (dtype == DType::boolean ? 1 : 255));
+      for (size_t i = 0; i < t.bytes(); ++i)
+        bytes[i] = static_cast<uint8_t>(random.next() & (dtype == DType::boolean ? 1 : 255));
       std::string text = print_tensor(t);
       INFO(text);
       Graph graph;
@@ -125,7 +152,8 @@ TEST_CASE("tensors of every dtype round trip bit by bit") {
 }
 
 TEST_CASE("a graph keeps hostile names") {
-  for (std::string name : {std::string(""), std::string("a\0b", 3), std::string("\"\\\n"), std::string("graph"), std::string("%3"), std::string("f32")}) {
+  for (std::string name : {std::string(""), std::string("a\0b", 3), std::string("\"\\\n"), std::string("graph"),
+                           std::string("%3"), std::string("f32")}) {
     Graph graph(name);
     Value x = graph.input(name + "i", {DType::f32, {Dim::symbol(name + "d")}});
     Value w = graph.parameter(name, {DType::f32, {}});
@@ -171,5 +199,6 @@ TEST_CASE("a large constant is elided") {
   Graph g;
   Tensor big = Tensor::zeros({DType::i32, {60}});
   g.output("y", g.constant(big, "c"));
-  CHECK(print_graph(g, {.max_elements = 10}) == "graph main() {\n  c = constant i32[60][...60 elements]\n  return y: c\n}\n");
+  CHECK(print_graph(g, {.max_elements = 10}) ==
+        "graph main() {\n  c = constant i32[60][...60 elements]\n  return y: c\n}\n");
 }
