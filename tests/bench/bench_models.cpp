@@ -22,7 +22,7 @@ struct Options {
   std::vector<int> threads{1, 2};
   int rounds = 20;
   double seconds = 20;
-  bool neighbour = false, weft = true, show_header = true;
+  bool neighbour = false, weft = true;
 };
 
 double seconds_of(const std::function<void()>& work) {
@@ -51,7 +51,8 @@ std::vector<Summary> take_turns(const std::vector<std::unique_ptr<Runner>>& runn
 std::string cell(const Summary& s) { return fmt::format("{:.2f} ({:.2f}-{:.2f}, n={})", s.median, s.p10, s.p90, s.count); }
 
 struct Row {
-  std::string weft, peer, ratio, agreement;
+  std::string weft = "-", peer = "-", ratio = "-", agreement = "-";
+  std::string engines;  // their versions
 };
 
 Row time_model(const models::Model& model, int threads, const Options& options) {
@@ -66,7 +67,8 @@ Row time_model(const models::Model& model, int threads, const Options& options) 
     runner->bind(inputs);
     runner->run();
   }
-  Row row{"-", "-", "-", "-"};
+  Row row;
+  for (auto& runner : runners) row.engines += (row.engines.empty() ? "" : ", ") + runner->engine();
   if (runners.size() == 2) row.agreement = models::compare(runners[1]->outputs(), runners[0]->outputs(), 1e-3, 1e-5).text();
   std::vector<Summary> times = take_turns(runners, options);
   row.peer = cell(times[0]);
@@ -87,6 +89,7 @@ void run(const Options& options) {
   fmt::print("{}; {}{}; load before: {}\n\n", machine_line(), today(), options.neighbour ? "; one busy neighbour process" : "", load_average());
   fmt::print("| model | input | threads | weft, ms: median (p10-p90) | ONNX Runtime, ms | ratio | agreement |\n|---|---|---|---|---|---|---|\n");
   std::vector<std::string> missing;
+  std::string engines;
   for (const models::Model* model : list)
     for (int threads : options.threads) {
       std::string reason;
@@ -95,10 +98,11 @@ void run(const Options& options) {
         continue;
       }
       Row row = time_model(*model, threads, options);
+      engines = row.engines;
       fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", model->name, model->cases.front().label, threads, row.weft, row.peer, row.ratio, row.agreement);
       std::fflush(stdout);
     }
-  fmt::print("\nload after: {}\n", load_average());
+  fmt::print("\n{}; load after: {}\n", engines, load_average());
   for (const std::string& reason : missing) fmt::print("left out: {}\n", reason);
 }
 
