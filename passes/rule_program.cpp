@@ -251,7 +251,7 @@ ir::Attributes RuleProgram::build_attributes(Scope& scope, const Expr& e, const 
     }
   }
   for (const auto& [name, value_expr] : e.named) attributes.set(name, attribute(scope, value_expr));
-  return ir::complete(info.op, attributes);
+  return attributes;
 }
 
 ClassId RuleProgram::build_op(Scope& scope, const Expr& e) const {
@@ -271,9 +271,9 @@ ClassId RuleProgram::build_op(Scope& scope, const Expr& e) const {
   const ir::OpInfo& info = ir::info(*op);
   size_t operands = operand_count(e, info);
   build_operands(scope, e, operands, children);
-  ir::Attributes attributes = build_attributes(scope, e, info, operands);
   std::vector<ir::TensorType> types;  // infer before adding, so that an ill-typed right side is refused, not half built
   for (ClassId c : children) types.push_back(facts_[scope.graph.find(c)].type());
+  ir::Attributes attributes = ir::complete(info.op, build_attributes(scope, e, info, operands), types);
   ir::infer(info.op, types, attributes);
   return scope.mutable_graph->add(language_.symbol(info.op, attributes), children);
 }
