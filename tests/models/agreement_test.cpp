@@ -3,6 +3,8 @@
 //
 // The tolerance is rtol 1e-3, atol 1e-5. Where ONNX Runtime without optimizations disagrees by that with itself with all of
 // them (M-LSD: offsets reach 78 and cross zero, the two differ by 1e-3), atol is three times what it differs from itself.
+// Where it agrees with itself but not with us (BlazeFace: values of 140 beside values of 0.01 from the same sums), the
+// reference interpreter, which sums in double, is the judge: we may be at most twice as far from it as ONNX Runtime is.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,7 +22,7 @@
 namespace weft::models {
 namespace {
 
-constexpr double kRtol = 1e-3, kAtol = 1e-5, kOracleNoise = 3;
+constexpr double kRtol = 1e-3, kAtol = 1e-5, kOracleNoise = 3, kFurtherThanOracle = 2;
 
 struct Setting {
   const char* label;
@@ -45,7 +47,25 @@ struct Expectation {
   uint64_t seed = 0;
   ir::NamedTensors inputs, outputs;
   double atol = kAtol;
+  mutable ir::NamedTensors reference;  ///< filled where it is asked for
 };
+
+/// Of the interpreter that sums in double.
+const ir::NamedTensors& reference_of(const Model& model, const Expectation& expectation) {
+  if (!expectation.reference.empty()) return expectation.reference;
+  runtime::SessionOptions options;
+  options.compile.level = 0;
+  options.backends = {"reference"};
+  options.cache.disk = options.cache.memory = false;
+  return expectation.reference = runtime::Session::load(model_path(model), options).run(expectation.inputs);
+}
+
+bool no_further_than_oracle(const Model& model, const Expectation& expectation, const ir::NamedTensors& ours) {
+  const ir::NamedTensors& truth = reference_of(model, expectation);
+  const double own = compare(ours, truth, 0, 0).max_difference, oracle = compare(expectation.outputs, truth, 0, 0).max_difference;
+  INFO("from the reference: ours " << own << ", ONNX Runtime's " << oracle);
+  return own <= kFurtherThanOracle * oracle;
+}
 
 using MakeInputs = std::function<ir::NamedTensors(const ModelCase&, uint64_t)>;
 
@@ -85,14 +105,17 @@ std::vector<ir::NamedTensors> run_all(const Model& model, const std::vector<Expe
     results.push_back(session.run(expectation.inputs));
     Comparison comparison = compare(results.back(), expectation.outputs, kRtol, expectation.atol);
     INFO(comparison.text());
-    CHECK(comparison.agrees);
+    CHECK((comparison.agrees || no_further_than_oracle(model, expectation, results.back())));
   }
   for (const runtime::SpecializationReport& report : session.report().specializations) {
     INFO(setting.label);
     CHECK(runtime::to_string(report.cache) == runtime::to_string(expected_outcome));
   }
   if (setting.level > 0) {
-    const ir::Plan& plan = session.prepare()->plan();
+    runtime::NamedShapes shapes;
+    for (const auto& [name, tensor] : expectations[0].inputs) shapes.emplace_back(name, ir::to_ints(tensor.shape()));
+    const std::shared_ptr<const runtime::BoundPlan> bound = session.prepare(shapes);
+    const ir::Plan& plan = bound->plan();
     CHECK(static_cast<double>(plan.arena_bytes) <= 1.1 * static_cast<double>(plan.stats.arena_lower_bound));
   }
   return results;
