@@ -4,7 +4,7 @@
 
 namespace weft::backends::onednn {
 
-/// Largest absolute value; infinity where any element is infinite or NaN; 0 for none. About 30 GB/s.
+/// Largest absolute value; infinity where any element is infinite or NaN; 0 for none. About 57 GB/s from L3.
 float largest_magnitude(const float* values, int64_t count);
 
 }  // namespace weft::backends::onednn

@@ -115,7 +115,7 @@ double step_nanoseconds(StepKind kind) {
     case StepKind::hard_swish: return 0.1;
     case StepKind::hard_sigmoid: return 0.08;
     case StepKind::divide: return 0.08;
-    default: return 0.03;
+    default: return 0.015;
   }
 }
 
