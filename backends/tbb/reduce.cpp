@@ -76,7 +76,8 @@ class ReduceKernel : public FamilyKernel {
     load.bytes = leaf_bytes(*analysis_, prologue_) + 4.0 * static_cast<double>(results_) +
                  leaf_bytes(*analysis_, epilogue_.code()) + 4.0 * n * static_cast<double>(kept_.size());
     load.compute_ns =
-        n * (prologue_.nanoseconds_per_element() + 0.06) + 40 * n / static_cast<double>(prologue_.block) +
+        n * (prologue_.nanoseconds_per_element() + 0.06) +
+        50 * n / static_cast<double>(columnwise_ ? std::min(prologue_.block, columns_) : prologue_.block) +
         static_cast<double>(results_) * (epilogue_.code().nanoseconds_per_element() + (columnwise_ ? 0.2 : 12)) + 100;
     for (const CodeLeaf& leaf : prologue_.leaves) {
       if (leaf.strides.back() != 1 && leaf.strides.back() != 0) load.compute_ns += 0.5 * n;
@@ -175,6 +176,13 @@ class ReduceKernel : public FamilyKernel {
       to[i] = static_cast<float>(static_cast<double>(to[i]) / static_cast<double>(count_));
   }
 
+  /// Rows of a box. An operand taken as it lies is read row by row: several rows of a part of the columns would be
+  /// packed.
+  int64_t rows_at_once(int64_t width) const {
+    if (prologue_.instructions.empty() && width < columns_) return 1;
+    return std::max<int64_t>(1, prologue_.block / width);
+  }
+
   /// Kept axes innermost: whole rows of results are accumulated.
   void reduce_columns(Block& block, const std::vector<void*>& kept, int64_t begin, int64_t n, const Buffers& buffers,
                       float* to) const {
@@ -209,7 +217,7 @@ class ReduceKernel : public FamilyKernel {
       for (int64_t j = 0; j < width; ++j) buffers.wide[j] += buffers.narrow[j];
       std::fill_n(buffers.narrow, width, 0.0f);
     };
-    const int64_t inner_rows = prologue_.dims[row_dim], most = std::max<int64_t>(1, prologue_.block / width);
+    const int64_t inner_rows = prologue_.dims[row_dim], most = rows_at_once(width);
     const int64_t outer_rows = count_ / inner_rows;
     boost::container::small_vector<void*, 2> none(1 + kept.size(), nullptr);
     int64_t seen = 0;

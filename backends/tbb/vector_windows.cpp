@@ -76,47 +76,46 @@ void depthwise_tile(const WindowRow& r, int64_t at, const Taps& taps) {
   }
 }
 
-/// As above for stride 1, dilation 1 and a full row of taps: neighbouring outputs share their columns.
-template <int kOutputs, int kWidth>
+/// As above for dilation 1 and a full row of taps, their number and the stride known: neighbouring outputs share
+/// columns.
+template <int kOutputs, int kWidth, int kStride>
 void depthwise_shared(const WindowRow& r, int64_t at, const Taps& taps) {
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
-  const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at - r.low_w) * channels;
+  const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at * kStride - r.low_w) * channels;
   const int64_t step_y = r.dilation_h * r.width * channels;
   float* out = r.out + (at - r.begin) * channels;
   const int64_t whole = channels / lanes * lanes;
   for (int64_t c = 0; c < whole; c += lanes) {
     VF acc[kOutputs];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
     for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
       const float* line = base + ky * step_y + c;
       const float* w = r.weights + ky * kWidth * channels + c;
       VF weight[kWidth];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int k = 0; k < kWidth; ++k) weight[k] = hn::LoadU(d, w + k * channels);
-#pragma GCC unroll 8
-      for (int column = 0; column < kOutputs + kWidth - 1; ++column) {
+#pragma GCC unroll 16
+      for (int column = 0; column < (kOutputs - 1) * kStride + kWidth; ++column) {
         const VF x = hn::LoadU(d, line + column * channels);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int o = 0; o < kOutputs; ++o) {
-          const int k = column - o;
+          const int k = column - o * kStride;
           if (k >= 0 && k < kWidth) acc[o] = hn::MulAdd(weight[k], x, acc[o]);
         }
       }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int o = 0; o < kOutputs; ++o) hn::StoreU(acc[o], d, out + o * channels + c);
   }
-  if (whole == channels) return;
   for (int64_t c = whole; c < channels; ++c) {
-#pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) {
       float acc = 0;
       for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
-#pragma GCC unroll 8
         for (int k = 0; k < kWidth; ++k) {
-          acc = std::fma(r.weights[(ky * kWidth + k) * channels + c], base[ky * step_y + (o + k) * channels + c], acc);
+          acc = std::fma(r.weights[(ky * kWidth + k) * channels + c],
+                         base[ky * step_y + (o * kStride + k) * channels + c], acc);
         }
       }
       out[o * channels + c] = acc;
@@ -124,23 +123,29 @@ void depthwise_shared(const WindowRow& r, int64_t at, const Taps& taps) {
   }
 }
 
+/// The tile for the window's width and stride where one is made for them.
+using TileFunction = void (*)(const WindowRow& r, int64_t at, const Taps& taps);
+TileFunction tile_for(const WindowRow& r) {
+  if (r.dilation_w != 1) return depthwise_tile<4>;
+  if (r.kernel_w == 3 && r.stride_w == 1) return depthwise_shared<4, 3, 1>;
+  if (r.kernel_w == 3 && r.stride_w == 2) return depthwise_shared<4, 3, 2>;
+  if (r.kernel_w == 5 && r.stride_w == 1) return depthwise_shared<4, 5, 1>;
+  if (r.kernel_w == 5 && r.stride_w == 2) return depthwise_shared<4, 5, 2>;
+  return depthwise_tile<4>;
+}
+
 void depthwise(const WindowRow& r) {
   Taps taps;
   WindowRow::inside(r.row * r.stride_h - r.low_h, r.dilation_h, r.kernel_h, r.height, taps.y0, taps.y1);
   const int64_t reach = (r.kernel_w - 1) * r.dilation_w;
-  const bool shared = r.stride_w == 1 && r.dilation_w == 1;
+  const TileFunction tile = tile_for(r);
   for (int64_t at = r.begin; at < r.end;) {
     const int64_t first = at * r.stride_w - r.low_w, fourth = first + 3 * r.stride_w;
     if (at + 4 <= r.end && first >= 0 && fourth + reach < r.width) {
       taps.x0 = 0;
       taps.x1 = r.kernel_w;
       prefetch_next_row(r, at, 4);
-      if (shared && r.kernel_w == 3)
-        depthwise_shared<4, 3>(r, at, taps);
-      else if (shared && r.kernel_w == 5)
-        depthwise_shared<4, 5>(r, at, taps);
-      else
-        depthwise_tile<4>(r, at, taps);
+      tile(r, at, taps);
       at += 4;
     } else {
       WindowRow::inside(first, r.dilation_w, r.kernel_w, r.width, taps.x0, taps.x1);
