@@ -63,7 +63,7 @@ class AttentionKernel : public FamilyKernel {
   }
 
   void run(const RunContext& context, int part) const override {
-    const std::vector<const void*> bases = sources(context);
+    const Sources bases = sources(context);
     State s;
     float** buffers[5] = {&s.keys, &s.values, &s.scores, &s.sums, &s.queries};
     char* at = static_cast<char*>(context.scratch);
@@ -92,14 +92,14 @@ class AttentionKernel : public FamilyKernel {
     float* out;
   };
 
-  static const float* of_head(const MatrixView& view, const Ints& index, const std::vector<const void*>& bases) {
+  static const float* of_head(const MatrixView& view, const Ints& index, const Sources& bases) {
     if (view.source < 0) return nullptr;
     int64_t offset = view.offset;
     for (size_t i = 0; i < index.size(); ++i) offset += index[i] * view.batch[i];
     return static_cast<const float*>(bases[static_cast<size_t>(view.source)]) + offset;
   }
 
-  void place_head(State& s, int64_t head, const std::vector<const void*>& bases, float* out) const {
+  void place_head(State& s, int64_t head, const Sources& bases, float* out) const {
     Ints index(p_.batch.size());
     for (size_t i = index.size(); i-- > 0;) {
       index[i] = head % p_.batch[i];

@@ -6,7 +6,7 @@
 
 namespace weft::backends::tbb {
 
-Block::Block(const Code& code, std::vector<const void*> sources, char* scratch)
+Block::Block(const Code& code, Sources sources, char* scratch)
     : code_(code),
       sources_(std::move(sources)),
       scratch_(scratch),

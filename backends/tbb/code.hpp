@@ -73,6 +73,9 @@ class Code {
   friend class Block;
 };
 
+/// Base pointers by source of the analysis.
+using Sources = boost::container::small_vector<const void*, 8>;
+
 struct Box {
   int64_t start[kMaxRank];
   int64_t extent[kMaxRank];
@@ -83,7 +86,7 @@ class Block {
  public:
   /// `sources`: base pointers by source of the analysis (anchors may be set later); `scratch`: code.scratch_bytes,
   /// 64-byte aligned.
-  Block(const Code& code, std::vector<const void*> sources, char* scratch);
+  Block(const Code& code, Sources sources, char* scratch);
   void set_source(int source, const void* base);
   /// Computes all outputs over a box; output i goes to direct[i] (contiguous, row-major over the box) where that is not
   /// null.
@@ -113,11 +116,12 @@ class Block {
   char* slot(int index) { return scratch_ + static_cast<size_t>(index) * code_.slot_bytes; }
 
   const Code& code_;
-  std::vector<const void*> sources_;
+  Sources sources_;
   char* scratch_;
-  std::vector<Value> values_;
-  std::vector<const char*> packed_from_;  ///< by leaf: what its slot holds, to pack once what does not change
-  std::vector<int64_t> packed_count_;
+  boost::container::small_vector<Value, 16> values_;
+  boost::container::small_vector<const char*, 8>
+      packed_from_;  ///< by leaf: what its slot holds, to pack once what does not change
+  boost::container::small_vector<int64_t, 8> packed_count_;
   const Box* box_ = nullptr;  ///< of the last run: lives as long as its results are asked for
   int64_t n_ = 0;
 };

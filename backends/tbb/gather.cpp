@@ -49,7 +49,7 @@ class GatherKernel : public FamilyKernel {
   }
 
   void run(const RunContext& context, int part) const override {
-    const std::vector<const void*> bases = sources(context);
+    const Sources bases = sources(context);
     const char* x = static_cast<const char*>(bases[static_cast<size_t>(x_)]);
     const void* indices = bases[static_cast<size_t>(indices_)];
     const Share share = share_of(shape_.outer * shape_.indices, 1, part, parts());

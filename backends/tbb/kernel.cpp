@@ -4,8 +4,8 @@
 
 namespace weft::backends::tbb {
 
-std::vector<const void*> FamilyKernel::sources(const RunContext& context) const {
-  std::vector<const void*> result;
+Sources FamilyKernel::sources(const RunContext& context) const {
+  Sources result;
   for (const Source& source : analysis_->sources) {
     switch (source.kind) {
       case Source::Kind::input:
@@ -84,8 +84,7 @@ Epilogue::Epilogue(const Analysis& analysis, int anchor_source, std::vector<size
   refusal = code_->refusal;
 }
 
-Epilogue::Runner::Runner(const Epilogue& epilogue, std::vector<const void*> sources, char* scratch,
-                         const RunContext& context)
+Epilogue::Runner::Runner(const Epilogue& epilogue, Sources sources, char* scratch, const RunContext& context)
     : epilogue_(epilogue) {
   for (size_t i : epilogue.outputs_) outputs_.push_back(context.outputs[i]);
   if (!epilogue.trivial) block_.emplace(*epilogue.code_, std::move(sources), scratch);

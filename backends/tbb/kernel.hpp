@@ -22,7 +22,7 @@ class FamilyKernel : public Kernel {
  protected:
   explicit FamilyKernel(std::shared_ptr<const Analysis> analysis) : analysis_(std::move(analysis)) {}
   /// Base pointers by source of the analysis: inputs, constants; anchors are null.
-  std::vector<const void*> sources(const RunContext& context) const;
+  Sources sources(const RunContext& context) const;
   /// Sets parts, nanoseconds, implementation.
   void price(const Load& load, int threads, std::string implementation);
   int parts() const { return resources_.parts; }
@@ -78,7 +78,7 @@ class Epilogue {
   /// One a thread.
   class Runner {
    public:
-    Runner(const Epilogue& epilogue, std::vector<const void*> sources, char* scratch, const RunContext& context);
+    Runner(const Epilogue& epilogue, Sources sources, char* scratch, const RunContext& context);
     /// Where to put result elements from flat index `begin` on: the output itself where there is no epilogue, else
     /// `buffer`.
     float* place(int64_t begin, float* buffer) const;

@@ -76,7 +76,7 @@ class NormaliseKernel : public FamilyKernel {
   void run(const RunContext& context, int part) const override {
     if (prologue_.elements == 0) return;
     char* scratch = static_cast<char*>(context.scratch);
-    const std::vector<const void*> bases = sources(context);
+    const Sources bases = sources(context);
     Block block(prologue_, bases, scratch);
     Epilogue::Runner epilogue(epilogue_, bases, scratch + prologue_scratch_, context);
     char* at = scratch + prologue_scratch_ + epilogue_scratch_;
@@ -107,7 +107,7 @@ class NormaliseKernel : public FamilyKernel {
 
   int64_t grain() const { return shape_.inner == 1 ? rows_ : 1; }
 
-  const float* row_operand(const RowOperand& operand, const std::vector<const void*>& bases, float* buffer) const {
+  const float* row_operand(const RowOperand& operand, const Sources& bases, float* buffer) const {
     if (!operand.present) return nullptr;
     const float* base = static_cast<const float*>(bases[static_cast<size_t>(operand.source)]) + operand.offset;
     if (operand.contiguous) return base;

@@ -15,10 +15,16 @@ struct Tap {
   float t0 = 1, t = 0;
 };
 
+/// scale * in before it was rounded down, as ir/ops/resize.cpp takes it.
+double unrounded_length(int64_t in, int64_t out, double scale) {
+  const double length = scale * static_cast<double>(in), rounded = static_cast<double>(out);
+  return std::fabs(length - rounded) < 1e-5 * rounded ? rounded : length;
+}
+
 double position_of(const std::string& mode, int64_t i, int64_t in, int64_t out, double scale) {
   const double at = static_cast<double>(i), size = static_cast<double>(in);
   if (mode == "asymmetric") return at / scale;
-  if (mode == "align_corners") return out == 1 ? 0 : at * (size - 1) / static_cast<double>(out - 1);
+  if (mode == "align_corners") return out == 1 ? 0 : at * (size - 1) / (unrounded_length(in, out, scale) - 1);
   if (mode == "pytorch_half_pixel" && out == 1) return 0;
   if (mode == "tf_half_pixel_for_nn") return (at + 0.5) / scale;
   const double half_pixel = (at + 0.5) / scale - 0.5;
@@ -91,7 +97,7 @@ class ResizeKernel : public FamilyKernel {
   }
 
   void run(const RunContext& context, int part) const override {
-    const std::vector<const void*> bases = sources(context);
+    const Sources bases = sources(context);
     char* scratch = static_cast<char*>(context.scratch);
     Epilogue::Runner runner(epilogue_, bases, scratch, context);
     float* blended = reinterpret_cast<float*>(scratch + epilogue_scratch_);

@@ -69,7 +69,7 @@ class WindowKernel : public FamilyKernel {
   void run(const RunContext& context, int part) const override {
     if (epilogue_.elements() == 0) return;
     char* scratch = static_cast<char*>(context.scratch);
-    const std::vector<const void*> bases = sources(context);
+    const Sources bases = sources(context);
     Epilogue::Runner epilogue(epilogue_, bases, scratch, context);
     float* buffer = reinterpret_cast<float*>(scratch + epilogue_scratch_);
     WindowRow row = shape_;
