@@ -103,16 +103,16 @@ double bound(const Step& s, double x, double y) {
 
 double step_nanoseconds(StepKind kind) {
   switch (kind) {
-    case StepKind::sigmoid: return 0.75;
-    case StepKind::tanh: return 4.2;
+    case StepKind::sigmoid: return 0.6;
+    case StepKind::tanh: return 3.7;
     case StepKind::elu: return 0.6;
-    case StepKind::gelu: return 1.0;
-    case StepKind::gelu_tanh: return 4.8;
-    case StepKind::silu: return 0.9;
+    case StepKind::gelu: return 0.68;
+    case StepKind::gelu_tanh: return 4.6;
+    case StepKind::silu: return 0.6;
     case StepKind::exp: return 0.5;
     case StepKind::softplus: return 1.4;
-    case StepKind::sqrt:
-    case StepKind::hard_swish: return 0.1;
+    case StepKind::sqrt: return 0.1;
+    case StepKind::hard_swish: return 0.08;
     case StepKind::hard_sigmoid: return 0.08;
     case StepKind::divide: return 0.08;
     default: return 0.015;
