@@ -86,6 +86,8 @@ std::vector<ExplainStep> explain(const EGraph& graph, ClassId a, ClassId b, size
   return Explainer(graph, max_steps).run(a.value, b.value);
 }
 
+constexpr size_t kLongestTerm = 400;  // bytes per level; what follows is left out
+
 std::string term_text(const EGraph& graph, NodeId node, uint32_t depth) {
   std::string text = graph.symbols().name(graph.symbol(node));
   const auto children = graph.records_merges() ? graph.original_children(node) : graph.children(node);
@@ -94,6 +96,7 @@ std::string term_text(const EGraph& graph, NodeId node, uint32_t depth) {
   text += '(';
   for (size_t i = 0; i < children.size(); ++i) {
     if (i) text += ", ";
+    if (text.size() > kLongestTerm) return text + "...)";
     text += term_text(graph, NodeId(children[i].value), depth - 1);
   }
   return text + ')';

@@ -14,6 +14,13 @@ Budget::Budget(uint64_t fuel, uint64_t milliseconds)
       deadline_(milliseconds ? std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds)
                              : std::chrono::steady_clock::time_point::max()) {}
 
+Budget Budget::share(uint64_t parts) const {
+  Budget part = *this;
+  part.used_ = part.looked_ = 0;
+  part.fuel_ = (fuel_ - std::min(fuel_, used_)) / parts;
+  return part;
+}
+
 bool Budget::exhausted() {
   if (used_ - looked_ > 100'000 && deadline_ != std::chrono::steady_clock::time_point::max()) {
     looked_ = used_;

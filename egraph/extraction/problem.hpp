@@ -20,6 +20,8 @@ class Budget {
   void spend(uint64_t steps) { used_ += steps; }
   bool exhausted();
   uint64_t used() const { return used_; }
+  /// A budget of its own that ends with this share (one in `parts`) of what is left; spend what it used.
+  Budget share(uint64_t parts) const;
 
  private:
   uint64_t fuel_, used_ = 0, looked_ = 0;

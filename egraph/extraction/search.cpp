@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kDeepest = 200;       // decisions on one path; each keeps a copy of the rest of the problem
 constexpr size_t kLookAhead = 6;       // classes tried before one is branched on
-constexpr size_t kSwitchNodes = 3000;  // local search on problems up to this size
 
 class Solver {
  public:
@@ -31,6 +30,7 @@ class Solver {
       }
       falls = bound(problem, below, best, depth);
       if (best.lower >= below) return best;
+      if (!falls && depth <= 1 && options_.search) falls = improve(problem, below, best);
     }
     if (depth == 0) note_reduced(problem);
     if (!options_.search || budget_.exhausted() || depth >= kDeepest) return best;
@@ -65,7 +65,6 @@ class Solver {
     const Upper greedy = greedy_choice(problem, index, trees, budget_);
     upper.offer(greedy.cost, greedy.choice);
     if (depth == 0) share_prices(problem, index, 8, upper, budget_);
-    if (problem.nodes.size() <= kSwitchNodes && depth <= 1) switch_nodes(problem, index, upper, budget_);
     take();
     if (below <= problem.paid) return best.lower = std::max(best.lower, below), false;
     const Landmarks marks = landmark_cut(problem, index, below - problem.paid, budget_);
@@ -85,6 +84,21 @@ class Solver {
     for (uint32_t node = 0; node < problem.nodes.size(); ++node)
       if (marks.reduced[node] >= slack) problem.nodes[node].alive = false, dropped = true;
     return dropped;
+  }
+
+  /// Local search with a part of the budget, once per problem that is about to be searched. True where it found better.
+  bool improve(const Problem& problem, uint64_t& below, Outcome& best) {
+    const Index index(problem);
+    const Trees trees = tree_optimum(problem, index, {}, budget_);
+    Upper upper = greedy_choice(problem, index, trees, budget_);
+    const Upper tree = tree_choice(problem, trees);
+    upper.offer(tree.cost, tree.choice);
+    Budget part = budget_.share(4);
+    switch_nodes(problem, index, upper, part);
+    budget_.spend(part.used());
+    const uint64_t before = below;
+    offer_choice(problem, upper, below, best);
+    return below < before;
   }
 
   void offer_choice(const Problem& problem, const Upper& upper, uint64_t& below, Outcome& best) {
