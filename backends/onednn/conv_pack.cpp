@@ -60,10 +60,10 @@ std::vector<float> phase_weights(const ConvForm& form, const float* from) {
   std::vector<float> plain(static_cast<size_t>(element_count(p.weights)));
   size_t next = 0;
   for_each(p.weights.axes, 0, [&](int64_t offset) { plain[next++] = from[offset]; });
-  const size_t spatial = form.window.size();
+  const size_t spatial = p.stride.size();  // a flattened line of pixels has a window of two axes
   const int64_t inputs = given[0], outputs = given[1];
   next = 0;
-  std::vector<int64_t> phase(spatial, 0), at(spatial, 0);
+  std::vector<int64_t> phase(spatial, 0), at(form.window.size(), 0);
   do {
     for (int64_t o = 0; o < outputs; ++o) {
       for (int64_t c = 0; c < inputs; ++c) {
