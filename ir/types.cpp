@@ -77,6 +77,16 @@ std::vector<int64_t> to_ints(const Shape& shape) {
 
 Shape to_shape(const std::vector<int64_t>& dims) { return Shape(dims.begin(), dims.end()); }
 
+/// Nothing where both are constants that do not fit.
+static std::optional<Dim> broadcast(const Dim& x, const Dim& y) {
+  if (x == y || y.is(1)) return x;
+  if (x.is(1)) return y;
+  if (x.is_constant() && y.is_constant()) return std::nullopt;
+  if (x.is_constant()) return x;
+  if (y.is_constant()) return y;
+  return y.text().size() < x.text().size() ? y : x;
+}
+
 Shape broadcast(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
@@ -84,11 +94,11 @@ Shape broadcast(const Shape& a, const Shape& b) {
   size_t offset = longer.size() - shorter.size();
   for (size_t i = 0; i < shorter.size(); ++i) {
     const Dim &x = longer[offset + i], &y = shorter[i];
-    if (x == y || y.is(1)) continue;
-    if (!x.is(1))
+    const std::optional<Dim> dim = broadcast(x, y);
+    if (!dim)
       fail(ErrorCode::type_mismatch, "shapes {} and {} do not broadcast: {} against {}", to_string(a), to_string(b),
            x.text(), y.text());
-    out[offset + i] = y;
+    out[offset + i] = *dim;
   }
   return out;
 }

@@ -58,7 +58,9 @@ bool is_static(const Shape& shape);
 int64_t element_count(const Shape& shape);
 std::vector<int64_t> to_ints(const Shape& shape);  ///< throws where symbolic
 Shape to_shape(const std::vector<int64_t>& dims);
-/// numpy broadcasting of both; throws Error(type_mismatch) where they do not fit. A symbolic dimension fits itself and 1.
+/// numpy broadcasting of both; throws Error(type_mismatch) where two constants do not fit. A
+/// symbolic dimension is taken to fit whatever it meets (the constant, else the simpler expression is the result): the shapes
+/// are inferred again, and checked, once it is bound to a number.
 Shape broadcast(const Shape& a, const Shape& b);
 /// Row-major strides in elements.
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& dims);

@@ -226,7 +226,7 @@ class Fuser {
     for (ClassId input : inputs) request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
     bool taken = false;
     std::string reason;
-    for (const Estimate& e : estimates(request)) {
+    for (const Estimate& e : estimates(request, candidate.members.size() == 1)) {
       if (!e.accepted) {
         if (reason.empty()) reason = e.text;
         continue;
@@ -246,13 +246,12 @@ class Fuser {
     std::string backend, text;  ///< text: the kernel, or why not
     uint64_t nanoseconds = 0;
   };
-  const std::vector<Estimate>& estimates(const ir::KernelRequest& request) {
-    std::string key;
+  const std::vector<Estimate>& estimates(const ir::KernelRequest& request, bool single) {
+    std::string key(single ? "1" : "n");
     for (ir::OperandKind kind : request.operands) key += kind == ir::OperandKind::parameter ? 'p' : 'v';
     key += request.program->text();
     auto [it, fresh] = estimates_.try_emplace(std::move(key));
     if (!fresh) return it->second;
-    const bool single = request.program->graph().live_nodes().size() == request.operands.size() + 1;
     for (const ir::Target* target : targets_) {
       if (!single && target == targets_.back() && targets_.size() > 1) continue;  // it takes anything: only for single ops
       auto answer = target->estimate(request);

@@ -9,6 +9,7 @@ namespace weft::passes {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+constexpr int kRounds = 60;              // of promoting the highest interval, from each starting order
 constexpr size_t kManyIntervals = 4000;  // above this the quadratic placements would take longer than a second
 int64_t align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -103,16 +104,34 @@ class MemoryPlanner {
         by([](const Interval& i) { return Key(i.bytes * (i.last - i.first + 1), 0); })};
     int64_t best = -1;
     std::vector<int64_t> offsets;
-    for (const auto& candidate : orders) {
+    auto better = [&](const std::vector<int>& candidate) {
       int64_t total = place_in(candidate);
-      if (best >= 0 && total >= best) continue;
+      if (best >= 0 && total >= best) return false;
       best = total;
       offsets.clear();
       for (const Interval& i : intervals_) offsets.push_back(i.offset);
+      return true;
+    };
+    for (std::vector<int>& candidate : orders) {
+      better(candidate);
+      for (int round = 0; round < kRounds && best > plan_.stats.arena_lower_bound; ++round) {
+        if (!promote_highest(candidate)) break;
+        better(candidate);
+      }
       if (best == plan_.stats.arena_lower_bound) break;
     }
     for (size_t i = 0; i < offsets.size(); ++i) intervals_[i].offset = offsets[i];
     return std::max<int64_t>(best, 0);
+  }
+
+  /// Moves the interval that ends highest in the placement just made to the front of the order: it is placed low next time.
+  /// False where it is there already.
+  bool promote_highest(std::vector<int>& order) const {
+    auto end = [&](int i) { return intervals_[i].offset + intervals_[i].bytes; };
+    auto highest = std::max_element(order.begin(), order.end(), [&](int a, int b) { return end(a) < end(b); });
+    if (highest == order.begin() || highest == order.end()) return false;
+    std::rotate(order.begin(), highest, highest + 1);
+    return true;
   }
 
   /// Best fit: the smallest gap between already placed intervals alive at the same time.

@@ -6,11 +6,13 @@
 #include <memory>
 #include <set>
 
+#include "egraph/dot.hpp"
 #include "egraph/extract.hpp"
 #include "egraph/frozen.hpp"
 #include "egraph/runner.hpp"
 #include "ir/support/error.hpp"
 #include "ir/support/log.hpp"
+#include "passes/canonicalise.hpp"
 #include "passes/fuse.hpp"
 #include "passes/pass_runner.hpp"
 #include "passes/rule_book.hpp"
@@ -92,6 +94,17 @@ class Search {
     result.egraph_classes = static_cast<int64_t>(graph_.class_count());
     result.lowered = rebuild_graph(roots);
     return fmt::format("cost {} ns, lower bound {}{}", choice_.cost, choice_.lower_bound, choice_.proven ? ", proven" : "");
+  }
+
+  std::string picture(const PictureOptions& how) const {
+    egraph::DotOptions dot;
+    for (ClassId id : inserted_.outputs) dot.roots.push_back(graph_.find(id));
+    dot.max_nodes = how.max_nodes;
+    dot.only_extracted = how.only_extracted;
+    dot.extraction = &choice_;
+    if (how.costs) dot.cost = [this](NodeId node) { return cost(node); };
+    if (how.facts) dot.facts = [this](ClassId id) { return to_string(facts_[graph_.find(id)].type()); };
+    return egraph::write_dot(*frozen_, dot);
   }
 
  private:
@@ -197,6 +210,19 @@ SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> t
   run.graph_pass("fuse", graph, [&] { run.detail(search.fuse()); });
   run.graph_pass("extract", result.lowered, [&] { run.detail(search.extract(result)); });
   return result;
+}
+
+std::string egraph_picture(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
+                           const PictureOptions& picture) {
+  CompileReport report;
+  SearchResult result;
+  const ir::Graph canonical = canonicalise(graph);
+  Search search(canonical, targets, options, report);
+  search.insert_source();
+  search.saturate();
+  search.fuse();
+  search.extract(result);
+  return search.picture(picture);
 }
 
 }  // namespace weft::passes
