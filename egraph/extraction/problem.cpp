@@ -147,7 +147,8 @@ Trees tree_optimum(const Problem& problem, const Index& index, std::span<const u
     const std::span<const uint32_t> users = index.users(id);
     budget.spend(users.size() + 1);
     for (uint32_t user : users) {
-      sum[user] = add_costs(sum[user], cost);
+      // A term written out as a tree grows exponentially with the depth of its sharing: large is not infinite.
+      if (sum[user] < kInfinite) sum[user] = std::min(add_costs(sum[user], cost), kInfinite - 1);
       if (--waiting[user] == 0) offer(user);
     }
   }
