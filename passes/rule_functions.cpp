@@ -216,6 +216,9 @@ template <typename Compare>
 AttributeValue compare(Arguments a, Compare c) {
   if (std::holds_alternative<int64_t>(attribute(a, 0)) && std::holds_alternative<int64_t>(attribute(a, 1)))
     return c(integer(a, 0) <=> integer(a, 1));
+  auto list = [](const AttributeValue& v) { return std::holds_alternative<Ints>(v) || std::holds_alternative<ir::Shape>(v); };
+  if (list(attribute(a, 0)) && list(attribute(a, 1)))
+    return c(ints(a, 0) == ints(a, 1) ? std::strong_ordering::equal : std::strong_ordering::greater);
   return c(ir::same_bits(attribute(a, 0), attribute(a, 1)) ? std::strong_ordering::equal : std::strong_ordering::greater);
 }
 AttributeValue equal(Arguments a) { return compare(a, [](auto o) { return o == 0; }); }
@@ -226,6 +229,7 @@ AttributeValue greater(Arguments a) { return integer(a, 0) > integer(a, 1); }
 AttributeValue greater_equal(Arguments a) { return integer(a, 0) >= integer(a, 1); }
 AttributeValue add(Arguments a) { return integer(a, 0) + integer(a, 1); }
 AttributeValue sub(Arguments a) { return integer(a, 0) - integer(a, 1); }
+AttributeValue mul(Arguments a) { return integer(a, 0) * integer(a, 1); }
 AttributeValue logical_not(Arguments a) {
   if (auto* b = std::get_if<bool>(&attribute(a, 0))) return !*b;
   refuse("argument is no boolean");
@@ -280,6 +284,7 @@ constexpr RuleFunction kFunctions[] = {
     {"greater_equal", "a >= b", "", greater_equal},
     {"add", "a + b", "", add},
     {"sub", "a - b", "", sub},
+    {"mul", "a * b", "", mul},
     {"logical_not", "(b)", "", logical_not},
 };
 
