@@ -57,16 +57,23 @@ dnnl::convolution_forward::primitive_desc conv_descriptor(const ConvDesc& c, con
   constexpr auto kind = dnnl::prop_kind::forward_inference;
   constexpr auto algorithm = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-  return {engine(), kind, algorithm, c.source, c.weights, c.bias, c.destination, c.strides, c.dilations, c.pads_begin, c.pads_end, attributes};
+  return {engine(),      kind,      algorithm,   c.source,     c.weights,  c.bias,
+          c.destination, c.strides, c.dilations, c.pads_begin, c.pads_end, attributes};
 #else
   if (is_zero(c.bias)) {
-    return {{kind, algorithm, c.source, c.weights, c.destination, c.strides, c.dilations, c.pads_begin, c.pads_end}, attributes, engine()};
+    return {{kind, algorithm, c.source, c.weights, c.destination, c.strides, c.dilations, c.pads_begin, c.pads_end},
+            attributes,
+            engine()};
   }
-  return {{kind, algorithm, c.source, c.weights, c.bias, c.destination, c.strides, c.dilations, c.pads_begin, c.pads_end}, attributes, engine()};
+  return {
+      {kind, algorithm, c.source, c.weights, c.bias, c.destination, c.strides, c.dilations, c.pads_begin, c.pads_end},
+      attributes,
+      engine()};
 #endif
 }
 
-dnnl::matmul::primitive_desc matmul_descriptor(const Desc& a, const Desc& b, const Desc& to, const dnnl::primitive_attr& attributes) {
+dnnl::matmul::primitive_desc matmul_descriptor(const Desc& a, const Desc& b, const Desc& to,
+                                               const dnnl::primitive_attr& attributes) {
 #if DNNL_VERSION_MAJOR >= 3
   return {engine(), a, b, to, attributes};
 #else
@@ -105,21 +112,24 @@ Isa effective_isa() {
 
 std::string library_version() {
   const dnnl_version_t& v = *dnnl_version();
-  return fmt::format("oneDNN {}.{}.{} ({}), isa {:#x}", v.major, v.minor, v.patch, v.hash, static_cast<int>(dnnl::get_effective_cpu_isa()));
+  return fmt::format("oneDNN {}.{}.{} ({}), isa {:#x}", v.major, v.minor, v.patch, v.hash,
+                     static_cast<int>(dnnl::get_effective_cpu_isa()));
 }
 
 Compiled make_conv(const ConvDesc& conv, std::span<const PostOp> post_ops) {
   return translated("such convolution", [&] {
     const auto pd = conv_descriptor(conv, make_attributes(1.0f, post_ops));
-    return Compiled{dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), conv.bias, pd.dst_desc(), pd.scratchpad_desc(),
-                    pd.impl_info_str()};
+    return Compiled{dnnl::convolution_forward(pd), pd.src_desc(),     pd.weights_desc(), conv.bias, pd.dst_desc(),
+                    pd.scratchpad_desc(),          pd.impl_info_str()};
   });
 }
 
-Compiled make_matmul(const Desc& a, const Desc& b, const Desc& destination, float scale, std::span<const PostOp> post_ops) {
+Compiled make_matmul(const Desc& a, const Desc& b, const Desc& destination, float scale,
+                     std::span<const PostOp> post_ops) {
   return translated("such matmul", [&] {
     const auto pd = matmul_descriptor(a, b, destination, make_attributes(scale, post_ops));
-    return Compiled{dnnl::matmul(pd), pd.src_desc(), pd.weights_desc(), Desc(), pd.dst_desc(), pd.scratchpad_desc(), pd.impl_info_str()};
+    return Compiled{dnnl::matmul(pd), pd.src_desc(),        pd.weights_desc(), Desc(),
+                    pd.dst_desc(),    pd.scratchpad_desc(), pd.impl_info_str()};
   });
 }
 
@@ -168,7 +178,8 @@ Desc blocked_by_8(const Dims& dims) { return {dims, kF32, dnnl::memory::format_t
 
 Desc any_desc(const Dims& dims) { return {dims, kF32, dnnl::memory::format_tag::any}; }
 
-void execute_reorder(const dnnl::primitive& reorder, const Desc& from, const void* source, const Desc& to, void* target) {
+void execute_reorder(const dnnl::primitive& reorder, const Desc& from, const void* source, const Desc& to,
+                     void* target) {
   dnnl::memory in(from, engine(), const_cast<void*>(source)), out(to, engine(), target);
   reorder.execute(stream(), {{DNNL_ARG_FROM, in}, {DNNL_ARG_TO, out}});
 }

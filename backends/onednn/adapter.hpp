@@ -1,7 +1,6 @@
 #pragma once
 // The one door to oneDNN: what differs between its major versions 2 and 3, the engine, and single-threaded entry.
 #include <dnnl.hpp>
-
 #include <span>
 #include <string>
 #include <vector>
@@ -11,8 +10,8 @@ namespace weft::backends::onednn {
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 
-/// oneDNN in Debian runs on OpenMP. Whoever enters it holds one of these: the calling thread's OpenMP team is one thread
-/// for as long as it lives (parts are spread by the caller), and what the user had set comes back afterwards.
+/// oneDNN in Debian runs on OpenMP. Whoever enters it holds one of these: the calling thread's OpenMP team is one
+/// thread for as long as it lives (parts are spread by the caller), and what the user had set comes back afterwards.
 class SingleThreaded {
  public:
   SingleThreaded();
@@ -25,8 +24,8 @@ class SingleThreaded {
 };
 
 const dnnl::engine& engine();
-const dnnl::stream& stream();       ///< of the calling thread
-std::string library_version();      ///< "oneDNN 2.6.3 (commit), avx2"
+const dnnl::stream& stream();   ///< of the calling thread
+std::string library_version();  ///< "oneDNN 2.6.3 (commit), avx2"
 enum class Isa { portable, avx2, avx512 };
 Isa effective_isa();
 
@@ -46,13 +45,14 @@ struct Compiled {
 };
 
 struct ConvDesc {
-  Desc source, weights, bias, destination;  ///< weights with format any; a zero bias descriptor = none
+  Desc source, weights, bias, destination;        ///< weights with format any; a zero bias descriptor = none
   Dims strides, dilations, pads_begin, pads_end;  ///< dilations count from 0
 };
 
 // Each throws weft::Error(unsupported) where oneDNN has no implementation. Scratchpads are the caller's.
 Compiled make_conv(const ConvDesc& conv, std::span<const PostOp> post_ops);
-Compiled make_matmul(const Desc& a, const Desc& b, const Desc& destination, float scale, std::span<const PostOp> post_ops);
+Compiled make_matmul(const Desc& a, const Desc& b, const Desc& destination, float scale,
+                     std::span<const PostOp> post_ops);
 dnnl::primitive make_reorder(const Desc& from, const Desc& to);
 /// The implementation alone, without generating code (about 50 us); empty where there is none.
 std::string conv_implementation(const ConvDesc& conv);
@@ -65,6 +65,7 @@ Desc channels_last(const Dims& dims);
 /// Blocks of 8 channels: [N, C/8, H, W, 8]. Two spatial axes.
 Desc blocked_by_8(const Dims& dims);
 Desc any_desc(const Dims& dims);
-void execute_reorder(const dnnl::primitive& reorder, const Desc& from, const void* source, const Desc& to, void* target);
+void execute_reorder(const dnnl::primitive& reorder, const Desc& from, const void* source, const Desc& to,
+                     void* target);
 
 }  // namespace weft::backends::onednn

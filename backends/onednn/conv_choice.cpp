@@ -15,7 +15,9 @@ namespace {
 constexpr size_t kProbes = 4096;  // descriptors remembered
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-bool any_above(const Dims& dims, int64_t limit) { return std::any_of(dims.begin(), dims.end(), [=](int64_t d) { return d > limit; }); }
+bool any_above(const Dims& dims, int64_t limit) {
+  return std::any_of(dims.begin(), dims.end(), [=](int64_t d) { return d > limit; });
+}
 
 /// Rows of a 1x1 convolution as one run: always the same code, no need to ask.
 bool is_run(const ConvForm& f) {
@@ -36,9 +38,10 @@ ConvItem whole(const ConvForm& form) {
 
 std::string probe(const ConvForm& form, const ConvChoice& choice) {
   const auto list = [](const std::vector<int64_t>& v) { return fmt::format("{}", fmt::join(v, ",")); };
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", list(sizes(form.source)), list(sizes(form.destination)), list(form.window),
-                                form.groups, list(form.strides), list(form.dilations), list(form.pads_begin), list(form.pads_end),
-                                choice.blocked, choice.pad_in_tile, axis_size(form.weights.axes[1]));
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", list(sizes(form.source)), list(sizes(form.destination)),
+                  list(form.window), form.groups, list(form.strides), list(form.dilations), list(form.pads_begin),
+                  list(form.pads_end), choice.blocked, choice.pad_in_tile, axis_size(form.weights.axes[1]));
   static std::mutex mutex;
   static std::map<std::string, std::string> known;
   const std::lock_guard lock(mutex);
@@ -51,7 +54,8 @@ std::string probe(const ConvForm& form, const ConvChoice& choice) {
 bool may_block(const ConvForm& f) {
   const auto even = [](const View& v) { return even_stride(v.axes.back()).has_value(); };
   bool possible = effective_isa() == Isa::avx2 && f.window.size() == 2 && any_above(f.window, 1) && f.groups == 1 &&
-                  axis_size(f.source.axes.back()) >= 16 && axis_size(f.destination.axes.back()) >= 16 && even(f.source) && even(f.destination);
+                  axis_size(f.source.axes.back()) >= 16 && axis_size(f.destination.axes.back()) >= 16 &&
+                  even(f.source) && even(f.destination);
   for (const Step& s : f.steps) possible = possible && (s.spread != Spread::full || even(s.operand));
   return possible;
 }

@@ -1,4 +1,5 @@
-// A convolution as a kernel: longer than most files because the run of one item (gather, guard, primitive, scatter) is told in one place.
+// A convolution as a kernel: longer than most files because the run of one item (gather, guard, primitive, scatter) is
+// told in one place.
 #include "backends/onednn/conv_kernel.hpp"
 
 #include <algorithm>
@@ -23,10 +24,11 @@ struct Box {
   int64_t image, images, row, rows, channel, channels;
 };
 int64_t offset_of(const View& view, const Box& box) {
-  return view.offset + box.image * even_stride(view.axes[0]).value_or(0) + box.row * even_stride(view.axes[1]).value_or(0) +
-         box.channel * even_stride(view.axes.back()).value_or(0);
+  return view.offset + box.image * even_stride(view.axes[0]).value_or(0) +
+         box.row * even_stride(view.axes[1]).value_or(0) + box.channel * even_stride(view.axes.back()).value_or(0);
 }
-/// Dimensions of a sub-box with the strides of a dense tile, or with its own. A channel axis of several sub-dimensions is whole.
+/// Dimensions of a sub-box with the strides of a dense tile, or with its own. A channel axis of several sub-dimensions
+/// is whole.
 struct BoxDescs {
   Desc view, dense;
 };
@@ -49,7 +51,8 @@ BoxDescs box_descs(const View& view, const Box& box) {
 /// The same box in oneDNN's order [N, C, H, W], for views of two spatial axes whose axes are all even.
 Desc picture_desc(const View& view, const Box& box) {
   const auto stride = [&](size_t axis) { return std::max<int64_t>(even_stride(view.axes[axis]).value_or(1), 1); };
-  return f32_desc({box.images, box.channels, box.rows, axis_size(view.axes[2])}, {stride(0), stride(3), stride(1), stride(2)});
+  return f32_desc({box.images, box.channels, box.rows, axis_size(view.axes[2])},
+                  {stride(0), stride(3), stride(1), stride(2)});
 }
 
 /// How the operand of a step comes to the primitive.
@@ -58,7 +61,8 @@ enum class Feed : uint8_t { none, constant, direct, tile, destination };
 /// Everything that depends on the size of an item and not on its place.
 struct Variant {
   ConvItem shape;  // place and part are of no account
-  std::unique_ptr<Launcher> apart, in_place;  // residual as a binary post-op, and as the sum with what stands in the destination
+  std::unique_ptr<Launcher> apart,
+      in_place;  // residual as a binary post-op, and as the sum with what stands in the destination
   std::unique_ptr<TileCopy> gather_source, scatter_destination;
   std::vector<std::unique_ptr<TileCopy>> gather_operand;  // one a step, null where not needed
   Desc weights;
@@ -74,12 +78,14 @@ struct PlacedItem {
 
 class ConvKernel : public Kernel {
  public:
-  ConvKernel(ConvForm form, const ConvSplit& split, ConvChoice choice) : form_(std::move(form)), choice_(std::move(choice)) {
+  ConvKernel(ConvForm form, const ConvSplit& split, ConvChoice choice)
+      : form_(std::move(form)), choice_(std::move(choice)) {
     take_bias();
     resources_.parts = split.parts;
     channels_ = axis_size(form_.destination.axes.back());
     for (size_t i = 2; i + 1 < form_.destination.axes.size(); ++i) middle_ *= axis_size(form_.destination.axes[i]);
-    const bool slices = std::any_of(split.items.begin(), split.items.end(), [&](const ConvItem& i) { return i.channels != channels_; });
+    const bool slices =
+        std::any_of(split.items.begin(), split.items.end(), [&](const ConvItem& i) { return i.channels != channels_; });
     source_direct_ = is_dense(form_.source) && !choice_.blocked;
     int64_t pixels = element_count(form_.destination) / channels_;
     destination_direct_ = is_dense(form_.destination) && !choice_.blocked && (!slices || pixels == 1);
@@ -102,7 +108,8 @@ class ConvKernel : public Kernel {
       own = packed_now(context);
       packed = own.get();
     }
-    if (!packed) fail(ErrorCode::invalid_argument, "onednn: a convolution is run without the parameters that pack() made");
+    if (!packed)
+      fail(ErrorCode::invalid_argument, "onednn: a convolution is run without the parameters that pack() made");
     const SingleThreaded guard;
     for (const PlacedItem& item : items_)
       if (item.item.part == part) run_item(context, *packed, item);
@@ -139,7 +146,8 @@ class ConvKernel : public Kernel {
       if (loses_nan(s.kind)) guarded_ = i + 1;
       Feed feed = Feed::none;
       if (s.spread == Spread::constant) feed = Feed::constant;
-      if (s.spread == Spread::scalar || s.spread == Spread::channel || s.spread == Spread::image_channel) feed = Feed::direct;
+      if (s.spread == Spread::scalar || s.spread == Spread::channel || s.spread == Spread::image_channel)
+        feed = Feed::direct;
       if (s.spread == Spread::full) {
         const bool direct = destination_direct_ && is_dense(s.operand);
         feed = direct ? Feed::direct : Feed::tile;
@@ -192,7 +200,8 @@ class ConvKernel : public Kernel {
   /// Where the input lies in a source tile that holds its padding too.
   Desc interior(const Desc& tile, const ConvItem& shape) const {
     if (!choice_.pad_in_tile) return tile;
-    const Dims dims = {shape.images, axis_size(form_.source.axes.back()), shape.input_rows, axis_size(form_.source.axes[2])};
+    const Dims dims = {shape.images, axis_size(form_.source.axes.back()), shape.input_rows,
+                       axis_size(form_.source.axes[2])};
     return tile.submemory_desc(dims, {0, 0, shape.pad_begin, form_.pads_begin[1]});
   }
 
@@ -204,7 +213,8 @@ class ConvKernel : public Kernel {
   }
 
   /// The primitive with the residual as a sum (in place) or as a binary post-op; the arguments follow `arguments()`.
-  Compiled compile(const ConvDesc& conv, const ConvItem& shape, size_t steps, bool sum, std::vector<std::pair<int, Desc>>& list) const {
+  Compiled compile(const ConvDesc& conv, const ConvItem& shape, size_t steps, bool sum,
+                   std::vector<std::pair<int, Desc>>& list) const {
     std::vector<PostOp> post_ops;
     std::vector<std::pair<int, Desc>> operands;
     for (size_t i = 0; i < steps; ++i) {
@@ -215,7 +225,8 @@ class ConvKernel : public Kernel {
         post_ops.push_back({PostOp::Kind::sum, {}, 0, 0, {}});
       } else {
         const Desc operand = operand_desc(s, shape, conv.destination);
-        operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(post_ops.size())) | DNNL_ARG_SRC_1, operand});
+        operands.push_back(
+            {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(post_ops.size())) | DNNL_ARG_SRC_1, operand});
         post_ops.push_back({PostOp::Kind::binary, binary_algorithm(s.kind), 0, 0, operand});
       }
     }
@@ -223,7 +234,10 @@ class ConvKernel : public Kernel {
     if (c.implementation.find("ref") != std::string::npos || c.implementation.find("simple") != std::string::npos) {
       fail(ErrorCode::unsupported, "oneDNN would run this convolution by its slow implementation {}", c.implementation);
     }
-    list = {{DNNL_ARG_SRC, c.source}, {DNNL_ARG_WEIGHTS, c.weights}, {DNNL_ARG_DST, c.destination}, {DNNL_ARG_SCRATCHPAD, c.scratchpad}};
+    list = {{DNNL_ARG_SRC, c.source},
+            {DNNL_ARG_WEIGHTS, c.weights},
+            {DNNL_ARG_DST, c.destination},
+            {DNNL_ARG_SCRATCHPAD, c.scratchpad}};
     if (has_bias_) list.push_back({DNNL_ARG_BIAS, conv.bias});
     list.insert(list.end(), operands.begin(), operands.end());
     return c;
@@ -253,7 +267,8 @@ class ConvKernel : public Kernel {
     }
     for (size_t i = 0; i < feeds_.size(); ++i) {
       const bool copied = feeds_[i] == Feed::tile || feeds_[i] == Feed::destination;
-      v.gather_operand.push_back(copied ? std::make_unique<TileCopy>(gather(form_.steps[i].operand, to, conv.destination)) : nullptr);
+      v.gather_operand.push_back(
+          copied ? std::make_unique<TileCopy>(gather(form_.steps[i].operand, to, conv.destination)) : nullptr);
       v.operand_tile.push_back(feeds_[i] == Feed::tile ? reserve(v.destination_elements) : -1);
     }
     v.scratchpad = bytes;
@@ -264,7 +279,8 @@ class ConvKernel : public Kernel {
       Compiled c = compile(conv, shape, form_.steps.size(), sum, list);
       scratchpad = std::max(scratchpad, static_cast<int64_t>(c.scratchpad.get_size()));
       v.weights = c.weights;
-      resources_.implementation = c.implementation + (choice_.blocked ? " in blocks" : "") + (choice_.pad_in_tile ? ", padded tile" : "");
+      resources_.implementation =
+          c.implementation + (choice_.blocked ? " in blocks" : "") + (choice_.pad_in_tile ? ", padded tile" : "");
       return std::make_unique<Launcher>(std::move(c.primitive), std::move(list));
     };
     if (residual && (feeds_[0] == Feed::destination || !resources_.in_place.empty())) v.in_place = launcher(true);
@@ -292,23 +308,29 @@ class ConvKernel : public Kernel {
     if (v.scatter_destination) {
       const ConvItem& i = placed.item;
       const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
-      v.scatter_destination->execute(bound.destination, static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
+      v.scatter_destination->execute(bound.destination,
+                                     static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
     }
   }
 
   Bound bind(const RunContext& context, const Variant& v, const ConvItem& i) const {
-    const auto input = [&](const View& view) { return static_cast<const float*>(context.inputs[static_cast<size_t>(view.input)]); };
+    const auto input = [&](const View& view) {
+      return static_cast<const float*>(context.inputs[static_cast<size_t>(view.input)]);
+    };
     char* scratch = static_cast<char*>(context.scratch);
     const auto tile = [&](int64_t at) { return reinterpret_cast<float*>(scratch + at); };
-    const Box from{i.image, i.images, i.input_row, i.input_rows, 0, 0}, to{i.image, i.images, i.row, i.rows, i.channel, i.channels};
+    const Box from{i.image, i.images, i.input_row, i.input_rows, 0, 0},
+        to{i.image, i.images, i.row, i.rows, i.channel, i.channels};
     Bound b;
     b.source = input(form_.source) + offset_of(form_.source, from);
     if (v.gather_source) {
-      if (choice_.pad_in_tile) std::memset(tile(v.source_tile), 0, static_cast<size_t>(v.source_elements) * sizeof(float));
+      if (choice_.pad_in_tile)
+        std::memset(tile(v.source_tile), 0, static_cast<size_t>(v.source_elements) * sizeof(float));
       v.gather_source->execute(b.source, tile(v.source_tile));
       b.source = tile(v.source_tile);
     }
-    b.destination = v.scatter_destination ? tile(v.destination_tile) : static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, to);
+    b.destination = v.scatter_destination ? tile(v.destination_tile)
+                                          : static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, to);
     for (size_t s = 0; s < form_.steps.size(); ++s) {
       const Step& step = form_.steps[s];
       const float* at = nullptr;
@@ -331,7 +353,8 @@ class ConvKernel : public Kernel {
     return offset_of(s.operand, box);  // repeated axes have stride 0
   }
 
-  void launch(const Launcher& launcher, const ConvParameters& packed, size_t slice, const Bound& b, size_t steps, float* destination) const {
+  void launch(const Launcher& launcher, const ConvParameters& packed, size_t slice, const Bound& b, size_t steps,
+              float* destination) const {
     std::vector<Argument> list{{b.source}, {nullptr, packed.weights[slice].get()}, {destination}, {b.scratchpad}};
     if (has_bias_) list.push_back({nullptr, packed.bias[slice].get()});
     for (size_t i = 0; i < steps; ++i) {
@@ -351,7 +374,9 @@ class ConvKernel : public Kernel {
       if (s.spread == Spread::constant) {
         y = std::fabs(s.constant);
       } else if (s.spread != Spread::none) {
-        const int64_t count = s.spread == Spread::full ? v.destination_elements : s.spread == Spread::scalar ? 1 : v.shape.channels;
+        const int64_t count = s.spread == Spread::full     ? v.destination_elements
+                              : s.spread == Spread::scalar ? 1
+                                                           : v.shape.channels;
         y = packed.operand_bounds[i] >= 0 ? packed.operand_bounds[i] : largest_magnitude(b.operands[i], count);
       }
       if (!(y < kSafe)) return false;
@@ -361,11 +386,13 @@ class ConvKernel : public Kernel {
   }
 
   /// The rare case: the sums by oneDNN without post-ops, the steps by plain arithmetic that keeps NaN and infinities.
-  void run_plainly(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed, const Bound& b) const {
+  void run_plainly(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed,
+                   const Bound& b) const {
     const Variant& v = variants_[placed.variant];
     std::vector<std::pair<int, Desc>> list;
     const Compiled c = compile(describe(v.shape), v.shape, 0, false, list);
-    if (!(c.weights == v.weights)) fail(ErrorCode::internal, "onednn: weights without post-ops are laid out differently");
+    if (!(c.weights == v.weights))
+      fail(ErrorCode::internal, "onednn: weights without post-ops are laid out differently");
     const OwnMemory sums(c.destination), scratchpad(c.scratchpad);
     Bound plain = b;
     plain.scratchpad = scratchpad.data();
@@ -374,7 +401,8 @@ class ConvKernel : public Kernel {
     const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
     const Desc channels_last_tile = tile_desc(form_.destination, i.images, i.rows, i.channels, {});
     const OwnMemory dense(channels_last_tile);
-    TileCopy(c.destination, channels_last_tile).execute(static_cast<const float*>(sums.data()), static_cast<float*>(dense.data()));
+    TileCopy(c.destination, channels_last_tile)
+        .execute(static_cast<const float*>(sums.data()), static_cast<float*>(dense.data()));
     std::vector<OwnMemory> tensors;  // operands in the order of the dense tile
     std::vector<const float*> operands = b.operands;
     for (size_t s = 0; s < form_.steps.size(); ++s) {
@@ -383,13 +411,15 @@ class ConvKernel : public Kernel {
       const BoxDescs descs = box_descs(step.operand, box);
       tensors.emplace_back(channels_last_tile);
       const auto* input = static_cast<const float*>(context.inputs[static_cast<size_t>(step.operand.input)]);
-      TileCopy(descs.view, descs.dense).execute(input + offset_of(step.operand, box), static_cast<float*>(tensors.back().data()));
+      TileCopy(descs.view, descs.dense)
+          .execute(input + offset_of(step.operand, box), static_cast<float*>(tensors.back().data()));
       operands[s] = static_cast<const float*>(tensors.back().data());
     }
     apply_steps(static_cast<float*>(dense.data()), i.images * i.rows * middle_ * i.channels, i.channels, operands);
     const BoxDescs descs = box_descs(form_.destination, box);
     TileCopy(descs.dense, descs.view)
-        .execute(static_cast<const float*>(dense.data()), static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
+        .execute(static_cast<const float*>(dense.data()),
+                 static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
   }
 
   /// Every step on every element of a channels-last tile.
@@ -411,7 +441,7 @@ class ConvKernel : public Kernel {
   ConvChoice choice_;
   bool has_bias_ = false, source_direct_ = false, destination_direct_ = false;
   int64_t channels_ = 0, middle_ = 1;  // output channels; spatial size without rows
-  size_t guarded_ = 0;  // steps up to the last that loses NaN; 0 = none
+  size_t guarded_ = 0;                 // steps up to the last that loses NaN; 0 = none
   std::vector<Feed> feeds_;
   std::vector<Variant> variants_;
   std::vector<WeightSlice> slices_;

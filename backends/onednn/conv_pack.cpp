@@ -72,7 +72,8 @@ std::vector<float> phase_weights(const ConvForm& form, const float* from) {
           bool tap = true;
           for (size_t i = 0; i < spatial; ++i) {
             const int64_t shifted = phase[i] + p.pads_begin[i];
-            const int64_t t = shifted / p.stride[i] + form.pads_begin[i] - at[i], k = shifted % p.stride[i] + p.stride[i] * t;
+            const int64_t t = shifted / p.stride[i] + form.pads_begin[i] - at[i],
+                          k = shifted % p.stride[i] + p.stride[i] * t;
             tap = tap && t >= 0 && k < given[2 + i];
             place += k * strides[2 + i];
           }
@@ -140,20 +141,23 @@ std::optional<Desc> plain_desc(const ConvForm& form, const WeightSlice& slice) {
   return f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])), strides);
 }
 
-OwnMemory packed_slice(const ConvForm& form, const WeightSlice& slice, const float* from, const std::vector<float>& dense) {
+OwnMemory packed_slice(const ConvForm& form, const WeightSlice& slice, const float* from,
+                       const std::vector<float>& dense) {
   OwnMemory to(slice.desc);
   std::memset(to.data(), 0, static_cast<size_t>(to.bytes()));
   const std::optional<Desc> plain = dense.empty() ? plain_desc(form, slice) : std::nullopt;
   const int64_t row = element_count(form.weights) / axis_size(form.weights.axes[0]);
   const Desc source = plain ? *plain : f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])));
-  const float* base = plain ? from + slice.channel * even_stride(form.weights.axes[0]).value_or(0) : dense.data() + slice.channel * row;
+  const float* base =
+      plain ? from + slice.channel * even_stride(form.weights.axes[0]).value_or(0) : dense.data() + slice.channel * row;
   execute_reorder(make_reorder(source, slice.desc), source, base, slice.desc, to.data());
   return to;
 }
 
 }  // namespace
 
-OwnMemory::OwnMemory(const Desc& desc) : desc_(desc), storage_(allocate(desc.get_size())), memory_(desc, engine(), storage_.get()) {}
+OwnMemory::OwnMemory(const Desc& desc)
+    : desc_(desc), storage_(allocate(desc.get_size())), memory_(desc, engine(), storage_.get()) {}
 
 int64_t ConvParameters::bytes() const {
   int64_t total = 0;
@@ -170,20 +174,23 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
   std::vector<float> dense;
   if (!plain_desc(form, slices[0])) dense = dense_weights(form, weights);
   for (const WeightSlice& slice : slices) packed->weights.push_back(packed_slice(form, slice, weights, dense));
-  packed->weight_norm = form.phases ? largest_row_sum(form.weights, dense.data()) : largest_row_sum(form.weights, weights);
+  packed->weight_norm =
+      form.phases ? largest_row_sum(form.weights, dense.data()) : largest_row_sum(form.weights, weights);
   if (bias) {
     const float* from = data_of(bias->operand, operands);
     std::vector<float> all;
-    for_each(std::span<const Axis>(&bias->operand.axes.back(), 1), 0, [&](int64_t offset) { all.push_back(from[offset]); });
+    for_each(std::span<const Axis>(&bias->operand.axes.back(), 1), 0,
+             [&](int64_t offset) { all.push_back(from[offset]); });
     for (const WeightSlice& slice : slices) {
       packed->bias.emplace_back(f32_desc({slice.channels}));
-      std::memcpy(packed->bias.back().data(), all.data() + slice.channel, static_cast<size_t>(slice.channels) * sizeof(float));
+      std::memcpy(packed->bias.back().data(), all.data() + slice.channel,
+                  static_cast<size_t>(slice.channels) * sizeof(float));
     }
     packed->bias_bound = largest_magnitude(all.data(), static_cast<int64_t>(all.size()));
   }
   for (const Step& s : form.steps) {
-    const bool parameter = form.fixed_weights && s.operand.input >= 0 && s.spread != Spread::none && s.spread != Spread::constant &&
-                           operands[static_cast<size_t>(s.operand.input)].defined();
+    const bool parameter = form.fixed_weights && s.operand.input >= 0 && s.spread != Spread::none &&
+                           s.spread != Spread::constant && operands[static_cast<size_t>(s.operand.input)].defined();
     packed->operand_bounds.push_back(-1);
     if (!parameter) continue;
     const ir::Tensor& tensor = operands[static_cast<size_t>(s.operand.input)];

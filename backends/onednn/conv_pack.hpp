@@ -34,9 +34,9 @@ struct WeightSlice {
 };
 
 struct ConvParameters : PackedParameters {
-  std::vector<OwnMemory> weights;      ///< one a slice
-  std::vector<OwnMemory> bias;         ///< one a slice, or none
-  double weight_norm = 0;              ///< largest sum of |w| over an output channel
+  std::vector<OwnMemory> weights;  ///< one a slice
+  std::vector<OwnMemory> bias;     ///< one a slice, or none
+  double weight_norm = 0;          ///< largest sum of |w| over an output channel
   double bias_bound = 0;
   std::vector<double> operand_bounds;  ///< of steps whose operand is a parameter; -1 for the others
   int64_t bytes() const override;

@@ -43,7 +43,8 @@ ConvItem rows_of(const ConvForm& form, const ConvItem& all, int64_t first, int64
 
 bool per_image(const ConvForm& form) {
   return axis_size(form.destination.axes[0]) > 1 &&
-         std::any_of(form.steps.begin(), form.steps.end(), [](const Step& s) { return s.spread == Spread::image_channel; });
+         std::any_of(form.steps.begin(), form.steps.end(),
+                     [](const Step& s) { return s.spread == Spread::image_channel; });
 }
 
 /// Copies of `item` for single images where that is asked for.
@@ -95,15 +96,20 @@ ConvSplit by_channels(const ConvForm& form, const ConvItem& all, int parts) {
   return split;
 }
 
-bool all_ones(const Dims& dims) { return std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d == 1; }); }
-bool all_zeros(const Dims& dims) { return std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d == 0; }); }
+bool all_ones(const Dims& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d == 1; });
+}
+bool all_zeros(const Dims& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d == 0; });
+}
 /// A channel slice of a view is a plain offset only where channels are one even step.
 bool sliceable(const View& view) { return even_stride(view.axes.back()).has_value(); }
 
 }  // namespace
 
 void simplify(ConvForm& form) {
-  const bool pointwise = all_ones(form.window) && all_ones(form.strides) && all_zeros(form.pads_begin) && all_zeros(form.pads_end);
+  const bool pointwise =
+      all_ones(form.window) && all_ones(form.strides) && all_zeros(form.pads_begin) && all_zeros(form.pads_end);
   if (!pointwise || form.groups != 1 || per_image(form)) return;
   const size_t pixels = form.source.axes.size() - 1;
   const auto run = [&](const View& view) {
@@ -130,7 +136,8 @@ void simplify(ConvForm& form) {
 }
 
 double conv_flops(const ConvForm& form) {
-  double flops = 2.0 * static_cast<double>(element_count(form.destination)) * static_cast<double>(axis_size(form.weights.axes[1]));
+  double flops =
+      2.0 * static_cast<double>(element_count(form.destination)) * static_cast<double>(axis_size(form.weights.axes[1]));
   for (int64_t size : form.window) flops *= static_cast<double>(size);
   return flops;
 }
@@ -147,7 +154,8 @@ ConvSplit split_conv(const ConvForm& form, int threads, double nanoseconds) {
   const auto fitting = [&](int64_t units) { return static_cast<int>(std::min<int64_t>(parts, units)); };
   ConvSplit rows = by_rows(form, all, fitting(all.rows));
   // Rows that see nothing but padding have no input to point at.
-  if (std::any_of(rows.items.begin(), rows.items.end(), [](const ConvItem& i) { return i.input_rows < 1; })) rows = by_rows(form, all, 1);
+  if (std::any_of(rows.items.begin(), rows.items.end(), [](const ConvItem& i) { return i.input_rows < 1; }))
+    rows = by_rows(form, all, 1);
   bool channels_fit = form.groups == 1 && all.channels >= 2 * kChannelUnit && sliceable(form.destination);
   for (const Step& s : form.steps) channels_fit = channels_fit && (s.spread != Spread::full || sliceable(s.operand));
   if (!channels_fit) return rows;

@@ -21,7 +21,8 @@ struct ConvSplit {
   std::vector<ConvItem> items;
 };
 
-/// Pixels of 1x1 convolutions become one run where memory allows; the first channel-wise parameter of an add stays a step.
+/// Pixels of 1x1 convolutions become one run where memory allows; the first channel-wise parameter of an add stays a
+/// step.
 void simplify(ConvForm& form);
 double conv_flops(const ConvForm& form);
 /// At most `threads` parts, each worth at least 20 us by `nanoseconds`, the time on one thread.

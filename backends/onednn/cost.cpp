@@ -22,8 +22,8 @@ double filled(int64_t channels, int64_t unit) {
   return static_cast<double>(channels) / static_cast<double>((channels + unit - 1) / unit * unit);
 }
 
-/// Share of peak of a window over channels-last pixels: falls as the rows that one output row reads outgrow the cache, because
-/// pixels lie far apart there.
+/// Share of peak of a window over channels-last pixels: falls as the rows that one output row reads outgrow the cache,
+/// because pixels lie far apart there.
 double window_share(const ConvForm& f) {
   double rows = 4.0 * static_cast<double>(f.window[0] * axis_size(f.source.axes.back()));
   for (size_t i = 2; i + 1 < f.source.axes.size(); ++i) rows *= static_cast<double>(axis_size(f.source.axes[i]));
@@ -32,7 +32,8 @@ double window_share(const ConvForm& f) {
   return std::max(0.38, 0.73 - 0.30 * (rows - 96e3) / 48e3);
 }
 
-/// Share of peak that the sums themselves reach (measured: ResNet-50, MobileNetV2, PP-OCR, M-LSD shapes on AVX2, 2.6.3).
+/// Share of peak that the sums themselves reach (measured: ResNet-50, MobileNetV2, PP-OCR, M-LSD shapes on
+/// AVX2, 2.6.3).
 double efficiency(const ConvForm& f, const ConvChoice& choice) {
   const auto inputs = static_cast<double>(axis_size(f.weights.axes[1]));
   const int64_t channels = axis_size(f.source.axes.back()), outputs = axis_size(f.destination.axes.back()) / f.groups;
@@ -51,7 +52,8 @@ double efficiency(const ConvForm& f, const ConvChoice& choice) {
 
 double bytes_of(const View& view) { return 4.0 * static_cast<double>(element_count(view)); }
 
-/// Epilogue: arithmetic of every step, the bytes of operands, copies of those that lie otherwise, the scan of the guard.
+/// Epilogue: arithmetic of every step, the bytes of operands, copies of those that lie otherwise, the scan of the
+/// guard.
 double steps_nanoseconds(const ConvForm& form, bool tiles) {
   const View &source = form.source, &destination = form.destination;
   const std::span<const Step> steps = std::span(form.steps).subspan(form.bias_first ? 1 : 0);  // the bias is free

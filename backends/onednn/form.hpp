@@ -1,5 +1,6 @@
 #pragma once
-// What a program is to this backend: one convolution or one matmul, its operands seen through strides, and a chain of steps.
+// What a program is to this backend: one convolution or one matmul, its operands seen through strides, and a chain of
+// steps.
 #include <optional>
 #include <span>
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace weft::backends::onednn {
 
-/// A transposed convolution as a plain one that computes all `stride` phases of an output pixel as channels: output channel
-/// (r..., o) of pixel q is channel o of output q * stride + r. Its weights are zero where a phase has no tap.
+/// A transposed convolution as a plain one that computes all `stride` phases of an output pixel as channels: output
+/// channel (r..., o) of pixel q is channel o of output q * stride + r. Its weights are zero where a phase has no tap.
 struct Phases {
   View weights;             ///< [C, O, window...]
   Dims stride, pads_begin;  ///< of the transposed convolution
@@ -20,17 +21,18 @@ struct Phases {
 
 /// A convolution over channels-last tiles. Matmuls by a parameter are one too: kernel 1, one pixel a row.
 struct ConvForm {
-  std::string kernel;    ///< "conv", "matmul", "conv_transpose"
-  View source;           ///< [N, spatial..., C]
-  View weights;          ///< [O, C / groups, spatial...] (with phases: only its sizes count)
-  View destination;      ///< [N, spatial..., O] into the output
+  std::string kernel;  ///< "conv", "matmul", "conv_transpose"
+  View source;         ///< [N, spatial..., C]
+  View weights;        ///< [O, C / groups, spatial...] (with phases: only its sizes count)
+  View destination;    ///< [N, spatial..., O] into the output
   int64_t groups = 1;
-  Dims window, strides, dilations, pads_begin, pads_end;  ///< window = the kernel's spatial size; dilations count from 1
+  Dims window, strides, dilations, pads_begin,
+      pads_end;                        ///< window = the kernel's spatial size; dilations count from 1
   std::vector<ir::TensorType> inputs;  ///< of the program
   std::vector<Step> steps;
   std::optional<Phases> phases;
   bool fixed_weights = true;  ///< they are a parameter and packed once; else in every run
-  bool bias_first = false;  ///< the first step adds a parameter to each channel: the bias of the primitive
+  bool bias_first = false;    ///< the first step adds a parameter to each channel: the bias of the primitive
 };
 
 /// destination[..., m, n] = scale * sum over k of a[..., m, k] * b[..., k, n], then the steps.

@@ -41,7 +41,8 @@ void Launcher::execute(std::span<const Argument> arguments) const {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(set));
   }
-  if (status != dnnl_success) fail(ErrorCode::internal, "oneDNN failed to run a primitive (status {})", static_cast<int>(status));
+  if (status != dnnl_success)
+    fail(ErrorCode::internal, "oneDNN failed to run a primitive (status {})", static_cast<int>(status));
 }
 
 TileCopy::TileCopy(const Desc& from, const Desc& to) {

@@ -60,7 +60,8 @@ class MatmulKernel : public Kernel {
   bool splits_b() const { return axis_ + 2 != form_.destination.axes.size(); }
   int64_t step(const View& view, int64_t first) const { return first * even_stride(view.axes[axis_]).value_or(0); }
 
-  /// Descriptor of a view with `count` entries along the split axis where the view has that axis at all; repeated axes are 1.
+  /// Descriptor of a view with `count` entries along the split axis where the view has that axis at all; repeated axes
+  /// are 1.
   Desc describe(const View& view, int64_t count, bool splits) const {
     Dims dims, strides;
     for (size_t i = 0; i < view.axes.size(); ++i) {
@@ -99,7 +100,8 @@ class MatmulKernel : public Kernel {
     }
     resources_.implementation = c.implementation;
     resources_.scratch_bytes = std::max(resources_.scratch_bytes, static_cast<int64_t>(c.scratchpad.get_size()));
-    std::vector<std::pair<int, Desc>> list{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, to}, {DNNL_ARG_SCRATCHPAD, c.scratchpad}};
+    std::vector<std::pair<int, Desc>> list{
+        {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, to}, {DNNL_ARG_SCRATCHPAD, c.scratchpad}};
     list.insert(list.end(), operands.begin(), operands.end());
     return {count, std::make_unique<Launcher>(std::move(c.primitive), std::move(list))};
   }
@@ -114,7 +116,8 @@ class MatmulKernel : public Kernel {
 }  // namespace
 
 double matmul_flops(const MatmulForm& form) {
-  return 2.0 * static_cast<double>(element_count(form.destination)) * static_cast<double>(axis_size(form.a.axes.back()));
+  return 2.0 * static_cast<double>(element_count(form.destination)) *
+         static_cast<double>(axis_size(form.a.axes.back()));
 }
 
 MatmulSplit split_matmul(const MatmulForm& form, int threads, double nanoseconds) {

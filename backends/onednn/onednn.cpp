@@ -48,7 +48,8 @@ Ready ready_conv(ConvForm form, int threads) {
   simplify(form);
   ConvChoice choice = choose_conv(form);
   if (choice.implementation.empty()) return unfit("oneDNN has no such convolution");
-  if (choice.implementation.find("ref") != std::string::npos) return unfit("oneDNN has only its slow reference code for it");
+  if (choice.implementation.find("ref") != std::string::npos)
+    return unfit("oneDNN has only its slow reference code for it");
   if (choice.residual_as_sum && has_tensor_operand(form)) {
     return unfit("only im2col code, which takes no tensor operand but a residual that is added first");
   }
@@ -84,7 +85,9 @@ class SharedKernel : public Kernel {
  public:
   explicit SharedKernel(std::shared_ptr<const Kernel> kernel) : kernel_(std::move(kernel)) {}
   const ir::KernelResources& resources() const override { return kernel_->resources(); }
-  std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override { return kernel_->pack(operands); }
+  std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override {
+    return kernel_->pack(operands);
+  }
   void run(const RunContext& context, int part) const override { kernel_->run(context, part); }
 
  private:
@@ -96,7 +99,9 @@ class OneDnn : public Backend {
   std::string_view name() const override { return "onednn"; }
   std::string version() const override { return "onednn 1, " + library_version(); }
   const ir::MachineFacts& machine() const override { return machine_facts(); }
-  std::vector<ir::RuleText> rules() const override { return {{"backends/onednn/layout.rules", std::string(kLayoutRules)}}; }
+  std::vector<ir::RuleText> rules() const override {
+    return {{"backends/onednn/layout.rules", std::string(kLayoutRules)}};
+  }
 
   std::variant<ir::KernelEstimate, ir::Refusal> estimate(const ir::KernelRequest& request) const override {
     const Key key = key_of(request);
@@ -113,7 +118,9 @@ class OneDnn : public Backend {
     return result;
   }
 
-  ir::KernelResources resources(const ir::KernelRequest& request) const override { return shared(request)->resources(); }
+  ir::KernelResources resources(const ir::KernelRequest& request) const override {
+    return shared(request)->resources();
+  }
 
   std::unique_ptr<Kernel> compile(const ir::KernelRequest& request) const override {
     return std::make_unique<SharedKernel>(shared(request));
@@ -134,7 +141,8 @@ class OneDnn : public Backend {
 
   static std::shared_ptr<const Kernel> made(Ready ready) {
     if (const Unfit* unfit = std::get_if<Unfit>(&ready.form)) fail(ErrorCode::unsupported, "onednn: {}", unfit->reason);
-    if (auto* conv = std::get_if<ConvForm>(&ready.form)) return make_conv_kernel(std::move(*conv), ready.conv_split, std::move(ready.conv_choice));
+    if (auto* conv = std::get_if<ConvForm>(&ready.form))
+      return make_conv_kernel(std::move(*conv), ready.conv_split, std::move(ready.conv_choice));
     return make_matmul_kernel(std::move(std::get<MatmulForm>(ready.form)), ready.matmul_split);
   }
 

@@ -13,7 +13,8 @@ bool is_movement(ir::Op op) {
 }
 
 std::optional<View> sliced(const ir::Node& node, const View& view) {
-  const std::vector<int64_t> starts = ir::to_ints(node.attributes->shape("starts")), &steps = node.attributes->ints("steps");
+  const std::vector<int64_t> starts = ir::to_ints(node.attributes->shape("starts")),
+                             &steps = node.attributes->ints("steps");
   const std::vector<int64_t> dims = ir::to_ints(node.types[0].shape);
   View result = view;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -30,11 +31,16 @@ std::optional<View> sliced(const ir::Node& node, const View& view) {
 std::optional<View> moved(const ir::Node& node, const View& view) {
   const std::vector<int64_t> dims = ir::to_ints(node.types[0].shape);
   switch (node.op) {
-    case ir::Op::transpose: return transposed(view, node.attributes->ints("perm"));
-    case ir::Op::reshape: return reshaped(view, dims);
-    case ir::Op::broadcast: return broadcast_to(view, dims);
-    case ir::Op::slice: return sliced(node, view);
-    default: break;
+    case ir::Op::transpose:
+      return transposed(view, node.attributes->ints("perm"));
+    case ir::Op::reshape:
+      return reshaped(view, dims);
+    case ir::Op::broadcast:
+      return broadcast_to(view, dims);
+    case ir::Op::slice:
+      return sliced(node, view);
+    default:
+      break;
   }
   return std::nullopt;
 }

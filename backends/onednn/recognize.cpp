@@ -1,3 +1,4 @@
+// From program to form. More than 500 lines: one walk whose cases share the chain, the views and the way to refuse.
 #include <algorithm>
 #include <cmath>
 
@@ -62,7 +63,8 @@ class Recognizer {
     for (const Node& n : graph_.nodes()) {
       for (const ir::TensorType& type : n.types) {
         if (!ir::is_static(type.shape)) refuse("the shape {} is symbolic", ir::to_string(type));
-        if (type.dtype != ir::DType::f32 && n.op != Op::constant) refuse("dtype {}: only f32 here", ir::to_string(type.dtype));
+        if (type.dtype != ir::DType::f32 && n.op != Op::constant)
+          refuse("dtype {}: only f32 here", ir::to_string(type.dtype));
         if (type.elements() == 0) refuse("an empty tensor {}", ir::to_string(type));
       }
     }
@@ -104,20 +106,47 @@ class Recognizer {
     const ir::Attributes& a = *n.attributes;
     const auto real = [&](const char* name) { return static_cast<float>(a.real(name)); };
     switch (n.op) {
-      case Op::relu: push({StepKind::relu}); break;
-      case Op::leaky_relu: push({StepKind::leaky_relu, real("alpha")}); break;
-      case Op::hard_swish: push({StepKind::hard_swish}); break;
-      case Op::hard_sigmoid: push({StepKind::hard_sigmoid, real("alpha"), real("beta")}); break;
-      case Op::sigmoid: push({StepKind::sigmoid}); break;
-      case Op::tanh: push({StepKind::tanh}); break;
-      case Op::elu: push({StepKind::elu, real("alpha")}); break;
-      case Op::gelu: push({a.text("approximate") == "none" ? StepKind::gelu : StepKind::gelu_tanh}); break;
-      case Op::silu: push({StepKind::silu}); break;
-      case Op::exp: push({StepKind::exp}); break;
-      case Op::softplus: push({StepKind::softplus}); break;
-      case Op::abs: push({StepKind::abs}); break;
-      case Op::neg: push_constant(StepKind::multiply, -1.0f); break;
-      default: refuse("{} as an epilogue", op_text(n.op));
+      case Op::relu:
+        push({StepKind::relu});
+        break;
+      case Op::leaky_relu:
+        push({StepKind::leaky_relu, real("alpha")});
+        break;
+      case Op::hard_swish:
+        push({StepKind::hard_swish});
+        break;
+      case Op::hard_sigmoid:
+        push({StepKind::hard_sigmoid, real("alpha"), real("beta")});
+        break;
+      case Op::sigmoid:
+        push({StepKind::sigmoid});
+        break;
+      case Op::tanh:
+        push({StepKind::tanh});
+        break;
+      case Op::elu:
+        push({StepKind::elu, real("alpha")});
+        break;
+      case Op::gelu:
+        push({a.text("approximate") == "none" ? StepKind::gelu : StepKind::gelu_tanh});
+        break;
+      case Op::silu:
+        push({StepKind::silu});
+        break;
+      case Op::exp:
+        push({StepKind::exp});
+        break;
+      case Op::softplus:
+        push({StepKind::softplus});
+        break;
+      case Op::abs:
+        push({StepKind::abs});
+        break;
+      case Op::neg:
+        push_constant(StepKind::multiply, -1.0f);
+        break;
+      default:
+        refuse("{} as an epilogue", op_text(n.op));
     }
     return n.operands[0];
   }
@@ -135,12 +164,21 @@ class Recognizer {
     if (const auto x = divided_gate(n)) return push({StepKind::hard_swish}), *x;
     const bool swapped = heavy_[b.node.value];
     const Value main = swapped ? b : a, other = swapped ? a : b;
-    if (graph_.type(main).shape != n.types[0].shape) refuse("{} broadcasts the result of the convolution or matmul", op_text(n.op));
+    if (graph_.type(main).shape != n.types[0].shape)
+      refuse("{} broadcasts the result of the convolution or matmul", op_text(n.op));
     switch (n.op) {
-      case Op::add: push_operand(StepKind::add, other, n); break;
-      case Op::mul: push_operand(StepKind::multiply, other, n); break;
-      case Op::max: push_operand(StepKind::maximum, other, n); break;
-      case Op::min: push_operand(StepKind::minimum, other, n); break;
+      case Op::add:
+        push_operand(StepKind::add, other, n);
+        break;
+      case Op::mul:
+        push_operand(StepKind::multiply, other, n);
+        break;
+      case Op::max:
+        push_operand(StepKind::maximum, other, n);
+        break;
+      case Op::min:
+        push_operand(StepKind::minimum, other, n);
+        break;
       case Op::sub:
         push_operand(swapped ? StepKind::add : StepKind::subtract, other, n);
         if (swapped) push_constant(StepKind::multiply, -1.0f);
@@ -149,7 +187,8 @@ class Recognizer {
         if (swapped) refuse("a division by the result of the convolution or matmul");
         push_operand(StepKind::divide, other, n);
         break;
-      default: refuse("{} as an epilogue", op_text(n.op));
+      default:
+        refuse("{} as an epilogue", op_text(n.op));
     }
     return main;
   }
@@ -188,11 +227,13 @@ class Recognizer {
       const Value x = n.operands[static_cast<size_t>(side)], f = n.operands[static_cast<size_t>(1 - side)];
       const Node& g = node(f);
       if (g.op == Op::sigmoid && g.operands[0] == x) return push({StepKind::silu}), x;
-      if (g.op == Op::hard_sigmoid && g.operands[0] == x && is(static_cast<float>(g.attributes->real("alpha")), 1.0 / 6) &&
+      if (g.op == Op::hard_sigmoid && g.operands[0] == x &&
+          is(static_cast<float>(g.attributes->real("alpha")), 1.0 / 6) &&
           is(static_cast<float>(g.attributes->real("beta")), 0.5)) {
         return push({StepKind::hard_swish}), x;
       }
-      const bool sixth = (g.op == Op::div && is(operands_.constant(g.operands[1]), 6)) || (g.op == Op::mul && is(operands_.constant(g.operands[1]), 1.0 / 6));
+      const bool sixth = (g.op == Op::div && is(operands_.constant(g.operands[1]), 6)) ||
+                         (g.op == Op::mul && is(operands_.constant(g.operands[1]), 1.0 / 6));
       if (sixth) {
         const Node& c = node(g.operands[0]);
         if (c.op == Op::clip && is_clip06(c) && plus_three(c.operands[0]) == x) return push({StepKind::hard_swish}), x;
@@ -242,15 +283,21 @@ class Recognizer {
     return found;
   }
 
-  bool is_parameter(const View& view) const { return kinds_[static_cast<size_t>(view.input)] == ir::OperandKind::parameter; }
+  bool is_parameter(const View& view) const {
+    return kinds_[static_cast<size_t>(view.input)] == ir::OperandKind::parameter;
+  }
 
   /// Sorts the operands of steps by how they lie against tiles whose last axis is the channel.
   void spread_operands() {
     for (Step& s : steps_) {
       if (s.spread != Spread::full) continue;
       const std::vector<Axis>& axes = s.operand.axes;
-      const auto repeated = [](const Axis& axis) { return std::all_of(axis.begin(), axis.end(), [](SubDim d) { return d.stride == 0; }); };
-      const auto whole = [](const Axis& axis) { return std::none_of(axis.begin(), axis.end(), [](SubDim d) { return d.stride == 0; }); };
+      const auto repeated = [](const Axis& axis) {
+        return std::all_of(axis.begin(), axis.end(), [](SubDim d) { return d.stride == 0; });
+      };
+      const auto whole = [](const Axis& axis) {
+        return std::none_of(axis.begin(), axis.end(), [](SubDim d) { return d.stride == 0; });
+      };
       const bool middle = std::all_of(axes.begin() + 1, axes.end() - 1, repeated);
       const bool dense_channel = axes.back().empty() || axes.back().back().stride == 1;
       if (middle && repeated(axes.front()) && repeated(axes.back())) {
@@ -320,7 +367,8 @@ class Recognizer {
     for (size_t i = form.bias_first ? 1 : 0; i < form.steps.size(); ++i) {
       const Step& s = form.steps[i];
       const bool by_channel = s.spread == Spread::channel || s.spread == Spread::image_channel;
-      if (by_channel && !even_stride(s.operand.axes.back())) refuse("an operand a channel whose elements do not lie side by side");
+      if (by_channel && !even_stride(s.operand.axes.back()))
+        refuse("an operand a channel whose elements do not lie side by side");
     }
   }
 
@@ -336,14 +384,18 @@ class Recognizer {
     phases.stride.resize(spatial, 1);
     phases.pads_begin = a.ints("pads");
     phases.pads_begin.resize(spatial, 0);
-    const auto ones = [](const std::vector<int64_t>& list) { return std::all_of(list.begin(), list.end(), [](int64_t d) { return d == 1; }); };
-    if (a.integer("groups") != 1 || !ones(a.ints("dilations"))) refuse("a transposed convolution with groups or dilations");
+    const auto ones = [](const std::vector<int64_t>& list) {
+      return std::all_of(list.begin(), list.end(), [](int64_t d) { return d == 1; });
+    };
+    if (a.integer("groups") != 1 || !ones(a.ints("dilations")))
+      refuse("a transposed convolution with groups or dilations");
     if (a.text("layout") == "ncx") channels_to_end(form);
     const std::vector<int64_t> weights = sizes(phases.weights), in = sizes(form.source), out = sizes(destination_);
     int64_t count = 1;
     for (size_t i = 0; i < spatial; ++i) {
       const int64_t stride = phases.stride[i], pad = phases.pads_begin[i], window = weights[2 + i];
-      if (out[1 + i] % stride != 0) refuse("a transposed convolution whose result of {} is no multiple of the stride {}", out[1 + i], stride);
+      if (out[1 + i] % stride != 0)
+        refuse("a transposed convolution whose result of {} is no multiple of the stride {}", out[1 + i], stride);
       int64_t low = 0, high = 0;  // input rows that some phase of output pixel q reads: [q + low, q + high]
       for (int64_t r = 0; r < stride; ++r) {
         const int64_t shift = (r + pad) / stride, taps = (window - (r + pad) % stride + stride - 1) / stride;
@@ -417,7 +469,8 @@ class Recognizer {
     return batched(std::move(a), std::move(b));
   }
 
-  /// Rows of a matmul by a parameter as pixels of a 1x1 convolution: all rows as one run, or the two levels [batch, row].
+  /// Rows of a matmul by a parameter as pixels of a 1x1 convolution: all rows as one run, or the two levels [batch,
+  /// row].
   std::optional<ConvForm> as_conv(const View& a, const View& b) {
     const size_t rank = a.axes.size();
     for (const bool one_run : {true, false}) {
@@ -429,7 +482,9 @@ class Recognizer {
         return t;
       };
       if (!one_run && rank == 2) break;
-      const auto fits = [](const View& t) { return t.axes.size() == 4 && even_stride(t.axes[0]) && even_stride(t.axes[1]); };
+      const auto fits = [](const View& t) {
+        return t.axes.size() == 4 && even_stride(t.axes[0]) && even_stride(t.axes[1]);
+      };
       ConvForm form;
       form.kernel = "matmul";
       form.source = tile(a);
@@ -458,7 +513,9 @@ class Recognizer {
     const auto to_rank = [&](View& v) { v.axes.insert(v.axes.begin(), rank - v.axes.size(), Axis{}); };
     to_rank(a);
     to_rank(b);
-    const auto even = [](const View& v) { return std::all_of(v.axes.begin(), v.axes.end(), [](const Axis& x) { return even_stride(x).has_value(); }); };
+    const auto even = [](const View& v) {
+      return std::all_of(v.axes.begin(), v.axes.end(), [](const Axis& x) { return even_stride(x).has_value(); });
+    };
     const auto unit = [](const View& v) { return v.axes.back().empty() || even_stride(v.axes.back()) == 1; };
     const auto unit_row = [](const View& v) { return v.axes.end()[-2].empty() || even_stride(v.axes.end()[-2]) == 1; };
     if (!even(a) || !even(b) || !even(destination_)) refuse("a matmul whose operand is no even step in memory");
@@ -485,7 +542,8 @@ class Recognizer {
     const bool same = s.operand.axes == destination_.axes;
     bool row = s.operand.axes.back().empty() || even_stride(s.operand.axes.back()) == 1;
     for (size_t i = 0; i + 1 < s.operand.axes.size(); ++i) row = row && even_stride(s.operand.axes[i]).value_or(1) == 0;
-    if (!same && !row) refuse("a matmul of two values with an epilogue operand that is neither a row nor laid out as the result");
+    if (!same && !row)
+      refuse("a matmul of two values with an epilogue operand that is neither a row nor laid out as the result");
   }
 
   const ir::Graph& graph_;
@@ -500,7 +558,8 @@ class Recognizer {
 
 Form recognize(const ir::Program& program, std::span<const ir::OperandKind> operands) {
   if (operands.size() != program.graph().inputs().size()) {
-    fail(ErrorCode::invalid_argument, "onednn: {} operand kinds for a program of {} inputs", operands.size(), program.graph().inputs().size());
+    fail(ErrorCode::invalid_argument, "onednn: {} operand kinds for a program of {} inputs", operands.size(),
+         program.graph().inputs().size());
   }
   try {
     return Recognizer(program, operands).run();

@@ -11,18 +11,37 @@
 namespace weft::backends::onednn {
 
 enum class StepKind : uint8_t {
-  relu, leaky_relu, clip, hard_swish, hard_sigmoid, sigmoid, tanh, elu, gelu, gelu_tanh, silu, exp, softplus, abs, sqrt,
-  add, subtract, multiply, divide, maximum, minimum  // with an operand, from here on
+  relu,
+  leaky_relu,
+  clip,
+  hard_swish,
+  hard_sigmoid,
+  sigmoid,
+  tanh,
+  elu,
+  gelu,
+  gelu_tanh,
+  silu,
+  exp,
+  softplus,
+  abs,
+  sqrt,
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  minimum  // with an operand, from here on
 };
 
 /// How the operand of a step lies against the tile [N, spatial..., C].
 enum class Spread : uint8_t {
   none,
-  constant,      ///< one number, known
-  scalar,        ///< one number in a buffer
-  channel,       ///< [1, 1..., C]
-  image_channel, ///< [N, 1..., C]
-  full           ///< every element its own
+  constant,       ///< one number, known
+  scalar,         ///< one number in a buffer
+  channel,        ///< [1, 1..., C]
+  image_channel,  ///< [N, 1..., C]
+  full            ///< every element its own
 };
 
 struct Step {

@@ -1,5 +1,6 @@
 #pragma once
-// How a program reads or writes a buffer through transposes, reshapes, slices and broadcasts: strides instead of copies.
+// How a program reads or writes a buffer through transposes, reshapes, slices and broadcasts: strides instead of
+// copies.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,8 +13,8 @@ struct SubDim {
   bool operator==(const SubDim&) const = default;
 };
 
-/// One axis of a view: nested sub-dimensions, outermost first; empty = size 1. Adjacent ones that step evenly are merged,
-/// so an axis that is an even step has at most one.
+/// One axis of a view: nested sub-dimensions, outermost first; empty = size 1. Adjacent ones that step evenly are
+/// merged, so an axis that is an even step has at most one.
 using Axis = std::vector<SubDim>;
 
 struct View {

@@ -36,9 +36,13 @@ struct Case {
   Value value(const std::vector<int64_t>& dims) { return add(dims, OperandKind::value); }
   Value parameter(const std::vector<int64_t>& dims) { return add(dims, OperandKind::parameter); }
   Value number(float f) { return graph.constant(ir::Tensor::scalar<float>(f)); }
-  Value op(Op o, const std::vector<Value>& operands, const Attributes& attributes = {}) { return graph.value(o, operands, attributes); }
+  Value op(Op o, const std::vector<Value>& operands, const Attributes& attributes = {}) {
+    return graph.value(o, operands, attributes);
+  }
   Value transpose(Value x, const std::vector<int64_t>& perm) { return op(Op::transpose, {x}, {{"perm", perm}}); }
-  Value reshape(Value x, const std::vector<int64_t>& dims) { return op(Op::reshape, {x}, {{"shape", ir::to_shape(dims)}}); }
+  Value reshape(Value x, const std::vector<int64_t>& dims) {
+    return op(Op::reshape, {x}, {{"shape", ir::to_shape(dims)}});
+  }
   Value conv(Value x, Value w, const Attributes& attributes) { return op(Op::conv, {x, w}, attributes); }
   ir::KernelRequest request(Value result, int threads) {
     graph.set_outputs({{"y", result}});
@@ -53,8 +57,9 @@ struct Buffer {
 };
 
 /// `in_place`: the output takes over the first operand that the kernel names; `backwards`: parts from last to first.
-inline ir::Tensor run_kernel(const backends::Kernel& kernel, const ir::Program& program, const std::vector<OperandKind>& kinds,
-                             const std::vector<ir::Tensor>& data, bool in_place = false, bool backwards = false,
+inline ir::Tensor run_kernel(const backends::Kernel& kernel, const ir::Program& program,
+                             const std::vector<OperandKind>& kinds, const std::vector<ir::Tensor>& data,
+                             bool in_place = false, bool backwards = false,
                              const backends::PackedParameters* packed = nullptr) {
   std::vector<ir::Tensor> parameters(data.size());
   for (size_t i = 0; i < data.size(); ++i)

@@ -1,5 +1,6 @@
-// Every accepted form against the interpreter: parts in any order, threads 1, 2 and 8, in place and not. Sums of up to a few
-// hundred products in another order, and vector approximations of functions: 1e-4 absolute and 1e-3 relative.
+// More than 500 lines: the accepted forms of one backend, mostly tables of shapes and epilogues.
+// Every accepted form against the interpreter: parts in any order, threads 1, 2 and 8, in place and not. Sums of up to
+// a few hundred products in another order, and vector approximations of functions: 1e-4 absolute and 1e-3 relative.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -48,8 +49,13 @@ std::string refusal(Case& c, Value result) {
 }
 
 const Attributes kNxc{{"layout", std::string("nxc")}};
-Attributes nxc(std::vector<int64_t> strides, std::vector<int64_t> pads, int64_t groups = 1, std::vector<int64_t> dilations = {}) {
-  return {{"layout", std::string("nxc")}, {"strides", strides}, {"pads", pads}, {"groups", groups}, {"dilations", dilations}};
+Attributes nxc(std::vector<int64_t> strides, std::vector<int64_t> pads, int64_t groups = 1,
+               std::vector<int64_t> dilations = {}) {
+  return {{"layout", std::string("nxc")},
+          {"strides", strides},
+          {"pads", pads},
+          {"groups", groups},
+          {"dilations", dilations}};
 }
 
 }  // namespace
@@ -103,7 +109,8 @@ TEST_CASE("convolutions of every kind, channels last") {
     const Value y = c.conv(c.value(s.x), c.parameter(s.w), s.attributes);
     const Value residual = c.value(ir::to_ints(c.graph.type(y).shape));
     const Value biased = c.op(Op::add, {y, c.parameter({s.w[0]})});
-    check(c, c.op(Op::relu, {c.op(Op::add, {biased, residual})}), std::string(s.name) + " with bias, residual and relu");
+    check(c, c.op(Op::relu, {c.op(Op::add, {biased, residual})}),
+          std::string(s.name) + " with bias, residual and relu");
   }
 }
 
@@ -128,58 +135,102 @@ TEST_CASE("epilogues of a convolution") {
       {"softplus", unary(Op::softplus)},
       {"abs", unary(Op::abs)},
       {"neg", unary(Op::neg)},
-      {"clip", [](Case& c, Value y) { return c.op(Op::clip, {y, c.number(0), c.number(6)}); }},
-      {"max with a constant", [](Case& c, Value y) { return c.op(Op::max, {c.number(0.25f), y}); }},
-      {"constants", [](Case& c, Value y) { return c.op(Op::div, {c.op(Op::sub, {c.number(1), c.op(Op::mul, {y, c.number(3)})}), c.number(7)}); }},
-      {"x * sigmoid(x)", [](Case& c, Value y) { return c.op(Op::mul, {y, c.op(Op::sigmoid, {y})}); }},
-      {"x * hard_sigmoid(x)", [](Case& c, Value y) { return c.op(Op::mul, {c.op(Op::hard_sigmoid, {y}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}), y}); }},
-      {"x * clip(x + 3, 0, 6) / 6", [](Case& c, Value y) {
+      {"clip",
+       [](Case& c, Value y) {
+         return c.op(Op::clip, {y, c.number(0), c.number(6)});
+       }},
+      {"max with a constant",
+       [](Case& c, Value y) {
+         return c.op(Op::max, {c.number(0.25f), y});
+       }},
+      {"constants",
+       [](Case& c, Value y) {
+         return c.op(Op::div, {c.op(Op::sub, {c.number(1), c.op(Op::mul, {y, c.number(3)})}), c.number(7)});
+       }},
+      {"x * sigmoid(x)",
+       [](Case& c, Value y) {
+         return c.op(Op::mul, {y, c.op(Op::sigmoid, {y})});
+       }},
+      {"x * hard_sigmoid(x)",
+       [](Case& c, Value y) {
+         return c.op(Op::mul, {c.op(Op::hard_sigmoid, {y}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}), y});
+       }},
+      {"x * clip(x + 3, 0, 6) / 6",
+       [](Case& c, Value y) {
          const Value gate = c.op(Op::clip, {c.op(Op::add, {y, c.number(3)}), c.number(0), c.number(6)});
          return c.op(Op::div, {c.op(Op::mul, {y, gate}), c.number(6)});
        }},
-      {"x * (clip(x + 3, 0, 6) * (1 / 6))", [](Case& c, Value y) {
+      {"x * (clip(x + 3, 0, 6) * (1 / 6))",
+       [](Case& c, Value y) {
          const Value gate = c.op(Op::clip, {c.op(Op::add, {c.number(3), y}), c.number(0), c.number(6)});
          return c.op(Op::mul, {c.op(Op::mul, {gate, c.number(1.0f / 6)}), y});
        }},
-      {"x * clip(x + 3, 0, 6) + 1", [](Case& c, Value y) {
+      {"x * clip(x + 3, 0, 6) + 1",
+       [](Case& c, Value y) {
          const Value gate = c.op(Op::clip, {c.op(Op::add, {y, c.number(3)}), c.number(0), c.number(6)});
          return c.op(Op::add, {c.op(Op::mul, {y, gate}), c.number(1)});
        }},
-      {"scale and shift by parameters", [](Case& c, Value y) { return c.op(Op::add, {c.op(Op::mul, {y, c.parameter({32})}), c.parameter({1, 1, 1, 32})}); }},
-      {"shift by a value a channel", [](Case& c, Value y) { return c.op(Op::add, {y, c.value({32})}); }},
-      {"subtract a parameter", [](Case& c, Value y) { return c.op(Op::sub, {y, c.parameter({32})}); }},
-      {"a parameter less it", [](Case& c, Value y) { return c.op(Op::sub, {c.parameter({32}), y}); }},
-      {"times [N,1,1,C]", [](Case& c, Value y) {
+      {"scale and shift by parameters",
+       [](Case& c, Value y) {
+         return c.op(Op::add, {c.op(Op::mul, {y, c.parameter({32})}), c.parameter({1, 1, 1, 32})});
+       }},
+      {"shift by a value a channel",
+       [](Case& c, Value y) {
+         return c.op(Op::add, {y, c.value({32})});
+       }},
+      {"subtract a parameter",
+       [](Case& c, Value y) {
+         return c.op(Op::sub, {y, c.parameter({32})});
+       }},
+      {"a parameter less it",
+       [](Case& c, Value y) {
+         return c.op(Op::sub, {c.parameter({32}), y});
+       }},
+      {"times [N,1,1,C]",
+       [](Case& c, Value y) {
          const int64_t n = ir::to_ints(c.graph.type(y).shape)[0];
          return c.op(Op::relu, {c.op(Op::mul, {y, c.value({n, 1, 1, 32})})});
        }},
-      {"times a scalar value", [](Case& c, Value y) { return c.op(Op::mul, {y, c.value({1})}); }},
-      {"relu, then residual, then relu", [](Case& c, Value y) {
+      {"times a scalar value",
+       [](Case& c, Value y) {
+         return c.op(Op::mul, {y, c.value({1})});
+       }},
+      {"relu, then residual, then relu",
+       [](Case& c, Value y) {
          return c.op(Op::relu, {c.op(Op::add, {c.value(ir::to_ints(c.graph.type(y).shape)), c.op(Op::relu, {y})})});
        }},
-      {"two residuals", [](Case& c, Value y) {
+      {"two residuals",
+       [](Case& c, Value y) {
          const auto dims = ir::to_ints(c.graph.type(y).shape);
          return c.op(Op::add, {c.op(Op::add, {y, c.value(dims)}), c.value(dims)});
        }},
-      {"residual, product, maximum of tensors", [](Case& c, Value y) {
+      {"residual, product, maximum of tensors",
+       [](Case& c, Value y) {
          const auto dims = ir::to_ints(c.graph.type(y).shape);
          return c.op(Op::max, {c.op(Op::mul, {c.op(Op::add, {y, c.value(dims)}), c.value(dims)}), c.value(dims)});
        }},
-      {"eight steps", [](Case& c, Value y) {
+      {"eight steps",
+       [](Case& c, Value y) {
          for (int i = 0; i < 4; ++i) y = c.op(Op::relu, {c.op(Op::mul, {y, c.parameter({32})})});
          return y;
        }},
-      {"transposed result", [](Case& c, Value y) { return c.transpose(c.op(Op::relu, {y}), {0, 3, 1, 2}); }},
-      {"epilogue behind the transpose", [](Case& c, Value y) {
+      {"transposed result",
+       [](Case& c, Value y) {
+         return c.transpose(c.op(Op::relu, {y}), {0, 3, 1, 2});
+       }},
+      {"epilogue behind the transpose",
+       [](Case& c, Value y) {
          y = c.op(Op::add, {c.transpose(y, {0, 3, 1, 2}), c.parameter({32, 1, 1})});
          return c.op(Op::relu, {c.op(Op::add, {y, c.value(ir::to_ints(c.graph.type(y).shape))})});
        }},
-      {"transposed residual", [](Case& c, Value y) {
+      {"transposed residual",
+       [](Case& c, Value y) {
          auto dims = ir::to_ints(c.graph.type(y).shape);
          const Value r = c.transpose(c.value({dims[0], dims[3], dims[1], dims[2]}), {0, 2, 3, 1});
          return c.op(Op::relu, {c.op(Op::add, {y, r})});
        }},
-      {"flattened result", [](Case& c, Value y) {
+      {"flattened result",
+       [](Case& c, Value y) {
          auto dims = ir::to_ints(c.graph.type(y).shape);
          return c.reshape(y, {dims[0], dims[1] * dims[2], dims[3]});
        }},
@@ -206,33 +257,44 @@ TEST_CASE("epilogues of a convolution") {
 
 TEST_CASE("convolutions between layouts") {
   Case plain;
-  check(plain, plain.op(Op::relu, {plain.conv(plain.value({2, 16, 20, 20}), plain.parameter({24, 16, 3, 3}), {{"pads", std::vector<int64_t>{1, 1, 1, 1}}})}),
+  check(plain,
+        plain.op(Op::relu, {plain.conv(plain.value({2, 16, 20, 20}), plain.parameter({24, 16, 3, 3}),
+                                       {{"pads", std::vector<int64_t>{1, 1, 1, 1}}})}),
         "channels first");
   Case stem;
   const Value image = stem.transpose(stem.value({1, 3, 64, 64}), {0, 2, 3, 1});
-  check(stem, stem.conv(image, stem.parameter({16, 3, 3, 3}), nxc({2, 2}, {1, 1, 1, 1})), "stem that reads channels first");
+  check(stem, stem.conv(image, stem.parameter({16, 3, 3, 3}), nxc({2, 2}, {1, 1, 1, 1})),
+        "stem that reads channels first");
   Case tail;
-  const Value y = tail.conv(tail.value({1, 3, 64, 64}), tail.parameter({16, 3, 3, 3}), {{"strides", std::vector<int64_t>{2, 2}}});
-  check(tail, tail.transpose(tail.op(Op::add, {y, tail.parameter({16, 1, 1})}), {0, 2, 3, 1}), "channels-first convolution, transposed result");
+  const Value y =
+      tail.conv(tail.value({1, 3, 64, 64}), tail.parameter({16, 3, 3, 3}), {{"strides", std::vector<int64_t>{2, 2}}});
+  check(tail, tail.transpose(tail.op(Op::add, {y, tail.parameter({16, 1, 1})}), {0, 2, 3, 1}),
+        "channels-first convolution, transposed result");
   for (const int64_t groups : {1, 16}) {
     Case dynamic;
-    Value z = dynamic.conv(dynamic.value({1, 30, 30, 16}), dynamic.value({16, 16 / groups, 3, 3}), nxc({}, {1, 1, 1, 1}, groups));
+    Value z = dynamic.conv(dynamic.value({1, 30, 30, 16}), dynamic.value({16, 16 / groups, 3, 3}),
+                           nxc({}, {1, 1, 1, 1}, groups));
     z = dynamic.op(Op::add, {dynamic.op(Op::add, {z, dynamic.parameter({16})}), dynamic.value({1, 30, 30, 16})});
     check(dynamic, dynamic.op(Op::relu, {z}), "weights that are a value");
   }
   Case own;
   const Value x = own.value({1, 20, 20, 32});
-  check(own, own.op(Op::add, {own.conv(x, own.parameter({32, 32, 3, 3}), nxc({}, {1, 1, 1, 1})), x}), "the input is the residual too");
+  check(own, own.op(Op::add, {own.conv(x, own.parameter({32, 32, 3, 3}), nxc({}, {1, 1, 1, 1})), x}),
+        "the input is the residual too");
 }
 
 TEST_CASE("convolutions through blocked tiles") {
   if (onednn().machine().cpu != "avx2") return;  // elsewhere channels-last is as fast
-  const auto conv = [](Case& c, std::vector<int64_t> x, std::vector<int64_t> w, const Attributes& a) { return c.conv(c.value(x), c.parameter(w), a); };
+  const auto conv = [](Case& c, std::vector<int64_t> x, std::vector<int64_t> w, const Attributes& a) {
+    return c.conv(c.value(x), c.parameter(w), a);
+  };
   Case large;
-  CHECK(check(large, conv(large, {1, 40, 80, 96}, {40, 96, 3, 3}, nxc({}, {1, 1, 1, 1})), "large rows").find("in blocks") != std::string::npos);
+  CHECK(check(large, conv(large, {1, 40, 80, 96}, {40, 96, 3, 3}, nxc({}, {1, 1, 1, 1})), "large rows")
+            .find("in blocks") != std::string::npos);
   Case odd;
   Value y = conv(odd, {1, 30, 90, 100}, {43, 100, 3, 3}, nxc({}, {1, 1, 1, 1}));
-  y = odd.op(Op::mul, {odd.op(Op::add, {odd.op(Op::add, {y, odd.parameter({43})}), odd.value({1, 30, 90, 43})}), odd.value({1, 30, 90, 43})});
+  y = odd.op(Op::mul, {odd.op(Op::add, {odd.op(Op::add, {y, odd.parameter({43})}), odd.value({1, 30, 90, 43})}),
+                       odd.value({1, 30, 90, 43})});
   const Value turned = odd.transpose(odd.op(Op::relu, {y}), {0, 3, 1, 2});
   CHECK(check(odd, turned, "odd channels, residual, product, relu, transposed").find("in blocks") != std::string::npos);
   Case dilated;
@@ -264,9 +326,12 @@ TEST_CASE("transposed convolutions") {
     return Attributes{{"layout", std::string("nxc")}, {"strides", strides}, {"pads", pads}, {"output_padding", extra}};
   };
   const std::vector<Shape> shapes = {
-      {{1, 20, 24, 24}, {24, 16, 2, 2}, with({2, 2}, {})},       {{1, 20, 24, 24}, {24, 1, 2, 2}, with({2, 2}, {})},
-      {{2, 12, 10, 16}, {16, 12, 4, 4}, with({2, 2}, {1, 1, 1, 1})}, {{1, 12, 10, 16}, {16, 12, 3, 3}, with({2, 2}, {1, 1, 1, 1}, {1, 1})},
-      {{1, 12, 10, 16}, {16, 12, 3, 3}, with({1, 1}, {1, 1, 1, 1})}, {{1, 9, 7, 16}, {16, 5, 3, 5}, with({3, 5}, {})},
+      {{1, 20, 24, 24}, {24, 16, 2, 2}, with({2, 2}, {})},
+      {{1, 20, 24, 24}, {24, 1, 2, 2}, with({2, 2}, {})},
+      {{2, 12, 10, 16}, {16, 12, 4, 4}, with({2, 2}, {1, 1, 1, 1})},
+      {{1, 12, 10, 16}, {16, 12, 3, 3}, with({2, 2}, {1, 1, 1, 1}, {1, 1})},
+      {{1, 12, 10, 16}, {16, 12, 3, 3}, with({1, 1}, {1, 1, 1, 1})},
+      {{1, 9, 7, 16}, {16, 5, 3, 5}, with({3, 5}, {})},
       {{1, 64, 16}, {16, 8, 4}, with({2}, {1, 1})},
   };
   for (const Shape& s : shapes) {
@@ -282,7 +347,8 @@ TEST_CASE("transposed convolutions") {
       std::vector<int64_t> bias = {s.w[1]};
       if (first) bias.resize(s.w.size() - 1, 1);
       y = c.op(Op::add, {y, c.parameter(bias)});
-      check(c, c.op(Op::sigmoid, {c.op(Op::add, {y, c.value(ir::to_ints(c.graph.type(y).shape))})}), "with bias, residual and sigmoid");
+      check(c, c.op(Op::sigmoid, {c.op(Op::add, {y, c.value(ir::to_ints(c.graph.type(y).shape))})}),
+            "with bias, residual and sigmoid");
     }
   }
 }
@@ -294,59 +360,116 @@ TEST_CASE("matmuls") {
   };
   const Attributes ta{{"transpose_a", true}}, tb{{"transpose_b", true}};
   const std::vector<Form> forms = {
-      {"by a parameter", [](Case& c) { return c.op(Op::matmul, {c.value({128, 96}), c.parameter({96, 160})}); }},
-      {"by a transposed parameter", [&](Case& c) { return c.op(Op::matmul, {c.value({128, 96}), c.parameter({160, 96})}, tb); }},
-      {"by transpose(parameter)", [](Case& c) { return c.op(Op::matmul, {c.value({128, 96}), c.transpose(c.parameter({160, 96}), {1, 0})}); }},
-      {"one row", [](Case& c) { return c.op(Op::matmul, {c.value({1, 2048}), c.parameter({2048, 1000})}); }},
-      {"odd sizes", [](Case& c) { return c.op(Op::matmul, {c.value({5, 17}), c.parameter({17, 3})}); }},
-      {"batch by a parameter, bias and gelu", [](Case& c) {
+      {"by a parameter",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({128, 96}), c.parameter({96, 160})});
+       }},
+      {"by a transposed parameter",
+       [&](Case& c) {
+         return c.op(Op::matmul, {c.value({128, 96}), c.parameter({160, 96})}, tb);
+       }},
+      {"by transpose(parameter)",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({128, 96}), c.transpose(c.parameter({160, 96}), {1, 0})});
+       }},
+      {"one row",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({1, 2048}), c.parameter({2048, 1000})});
+       }},
+      {"odd sizes",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({5, 17}), c.parameter({17, 3})});
+       }},
+      {"batch by a parameter, bias and gelu",
+       [](Case& c) {
          const Value y = c.op(Op::matmul, {c.value({2, 64, 96}), c.parameter({96, 384})});
          return c.op(Op::gelu, {c.op(Op::add, {y, c.parameter({384})})});
        }},
-      {"bias and residual", [](Case& c) {
+      {"bias and residual",
+       [](Case& c) {
          const Value y = c.op(Op::matmul, {c.value({1, 128, 96}), c.parameter({96, 96})});
          return c.op(Op::add, {c.op(Op::add, {y, c.parameter({96})}), c.value({1, 128, 96})});
        }},
-      {"split into heads", [](Case& c) {
+      {"split into heads",
+       [](Case& c) {
          const Value y = c.op(Op::matmul, {c.value({1, 128, 96}), c.parameter({96, 96})});
          return c.transpose(c.reshape(c.op(Op::add, {y, c.parameter({96})}), {1, 128, 4, 24}), {0, 2, 1, 3});
        }},
-      {"split into heads of a batch", [](Case& c) {
+      {"split into heads of a batch",
+       [](Case& c) {
          const Value y = c.op(Op::matmul, {c.value({3, 64, 96}), c.parameter({96, 96})});
          return c.transpose(c.reshape(y, {3, 64, 4, 24}), {0, 2, 1, 3});
        }},
-      {"merge of heads", [](Case& c) {
+      {"merge of heads",
+       [](Case& c) {
          const Value x = c.reshape(c.transpose(c.value({2, 4, 64, 24}), {0, 2, 1, 3}), {2, 64, 96});
          return c.op(Op::matmul, {x, c.parameter({96, 96})});
        }},
-      {"part of a merged projection", [](Case& c) {
-         const Value x = c.op(Op::slice, {c.value({128, 288})}, {{"starts", ir::to_shape({0, 96})}, {"ends", ir::to_shape({128, 192})}, {"steps", std::vector<int64_t>{1, 1}}});
+      {"part of a merged projection",
+       [](Case& c) {
+         const Value x = c.op(Op::slice, {c.value({128, 288})},
+                              {{"starts", ir::to_shape({0, 96})},
+                               {"ends", ir::to_shape({128, 192})},
+                               {"steps", std::vector<int64_t>{1, 1}}});
          return c.op(Op::matmul, {x, c.parameter({96, 64})});
        }},
-      {"transpose_a by a parameter", [&](Case& c) { return c.op(Op::matmul, {c.value({96, 128}), c.parameter({96, 64})}, ta); }},
-      {"a parameter by a value", [](Case& c) { return c.op(Op::matmul, {c.parameter({64, 96}), c.value({96, 128})}); }},
-      {"two values", [](Case& c) { return c.op(Op::matmul, {c.value({65, 33}), c.value({33, 17})}); }},
-      {"batches", [](Case& c) { return c.op(Op::matmul, {c.value({12, 128, 64}), c.value({12, 64, 128})}); }},
-      {"batches, b shared", [](Case& c) { return c.op(Op::matmul, {c.value({6, 64, 32}), c.value({32, 48})}); }},
-      {"batches, a shared", [](Case& c) { return c.op(Op::matmul, {c.value({64, 32}), c.value({6, 32, 48})}); }},
-      {"batches broadcast both ways", [](Case& c) { return c.op(Op::matmul, {c.value({3, 1, 64, 32}), c.value({1, 4, 32, 48})}); }},
-      {"scores from heads, scaled", [](Case& c) {
+      {"transpose_a by a parameter",
+       [&](Case& c) {
+         return c.op(Op::matmul, {c.value({96, 128}), c.parameter({96, 64})}, ta);
+       }},
+      {"a parameter by a value",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.parameter({64, 96}), c.value({96, 128})});
+       }},
+      {"two values",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({65, 33}), c.value({33, 17})});
+       }},
+      {"batches",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({12, 128, 64}), c.value({12, 64, 128})});
+       }},
+      {"batches, b shared",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({6, 64, 32}), c.value({32, 48})});
+       }},
+      {"batches, a shared",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({64, 32}), c.value({6, 32, 48})});
+       }},
+      {"batches broadcast both ways",
+       [](Case& c) {
+         return c.op(Op::matmul, {c.value({3, 1, 64, 32}), c.value({1, 4, 32, 48})});
+       }},
+      {"scores from heads, scaled",
+       [](Case& c) {
          const Value q = c.transpose(c.reshape(c.value({1, 128, 96}), {1, 128, 4, 24}), {0, 2, 1, 3});
          const Value k = c.transpose(c.reshape(c.value({1, 128, 96}), {1, 128, 4, 24}), {0, 2, 3, 1});
          return c.op(Op::mul, {c.op(Op::matmul, {q, k}), c.number(0.2041241f)});
        }},
-      {"scores divided, with a mask", [&](Case& c) {
+      {"scores divided, with a mask",
+       [&](Case& c) {
          const Value y = c.op(Op::matmul, {c.value({1, 4, 64, 24}), c.value({1, 4, 64, 24})}, tb);
          return c.op(Op::add, {c.op(Op::div, {y, c.number(4.899f)}), c.value({1, 1, 1, 64})});
        }},
-      {"context into merged heads", [](Case& c) {
+      {"context into merged heads",
+       [](Case& c) {
          const Value v = c.transpose(c.reshape(c.value({2, 64, 96}), {2, 64, 4, 24}), {0, 2, 1, 3});
          const Value y = c.op(Op::matmul, {c.value({2, 4, 64, 64}), v});
          return c.reshape(c.transpose(y, {0, 2, 1, 3}), {2, 64, 96});
        }},
-      {"two values with a residual", [](Case& c) { return c.op(Op::add, {c.op(Op::matmul, {c.value({4, 64, 32}), c.value({4, 32, 48})}), c.value({4, 64, 48})}); }},
-      {"two values and tanh", [](Case& c) { return c.op(Op::tanh, {c.op(Op::matmul, {c.value({64, 32}), c.value({32, 48})})}); }},
-      {"a reshaped result", [](Case& c) { return c.reshape(c.op(Op::matmul, {c.value({12, 32}), c.parameter({32, 48})}), {3, 4, 48}); }},
+      {"two values with a residual",
+       [](Case& c) {
+         return c.op(Op::add, {c.op(Op::matmul, {c.value({4, 64, 32}), c.value({4, 32, 48})}), c.value({4, 64, 48})});
+       }},
+      {"two values and tanh",
+       [](Case& c) {
+         return c.op(Op::tanh, {c.op(Op::matmul, {c.value({64, 32}), c.value({32, 48})})});
+       }},
+      {"a reshaped result",
+       [](Case& c) {
+         return c.reshape(c.op(Op::matmul, {c.value({12, 32}), c.parameter({32, 48})}), {3, 4, 48});
+       }},
   };
   for (const Form& f : forms) {
     Case c;
@@ -374,7 +497,9 @@ TEST_CASE("NaN, infinities and overflow pass through the chain as the op table s
           if (last == 4) y = c.op(Op::sigmoid, {y});
           const std::span<float> poisoned = c.data[static_cast<size_t>(where)].mutable_as<float>();
           for (size_t at : {size_t{0}, size_t{500}}) poisoned[at] = poison;
-          check(c, y, "poison " + std::to_string(poison) + " in operand " + std::to_string(where) + ", step " + std::to_string(last));
+          check(c, y,
+                "poison " + std::to_string(poison) + " in operand " + std::to_string(where) + ", step " +
+                    std::to_string(last));
         }
       }
     }
@@ -422,7 +547,8 @@ TEST_CASE("one kernel from many threads, bit by bit the same") {
     kernel = onednn().compile(request);
     std::vector<ir::Tensor> parameters = c.data;
     packed = kernel->pack(parameters);
-  }).join();
+  })
+      .join();
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 8; ++t) {
@@ -458,7 +584,8 @@ TEST_CASE("bits do not depend on the number of parts") {
 TEST_CASE("estimates grow with work and fall with threads") {
   const auto cost = [](int64_t channels, int threads) {
     Case c;
-    const Value y = c.conv(c.value({1, 28, 28, channels}), c.parameter({channels, channels, 3, 3}), nxc({}, {1, 1, 1, 1}));
+    const Value y =
+        c.conv(c.value({1, 28, 28, channels}), c.parameter({channels, channels, 3, 3}), nxc({}, {1, 1, 1, 1}));
     return std::get<ir::KernelEstimate>(onednn().estimate(c.request(y, threads))).nanoseconds;
   };
   CHECK(cost(64, 1) > 3 * cost(32, 1));
