@@ -27,17 +27,18 @@ void detect(const Options& options) {
 
   weft::runtime::SessionOptions settings;
   settings.compile.threads = options.threads;
+  settings.shapes = {{"x", weft::ir::to_ints(input.shape())}};  // as the network calls its input
   auto start = std::chrono::steady_clock::now();
   weft::runtime::Session session = weft::runtime::Session::load(options.model, settings);
-  const std::string &from = session.inputs().at(0).name, &to = session.outputs().at(0).name;
-  session.prepare({{from, weft::ir::to_ints(input.shape())}});
+  const std::string& to = session.outputs().at(0).name;
+  session.prepare();
   fmt::print("{}: loaded and compiled for {} in {:.0f} ms (plan cache: {})\n", options.model.filename().string(),
              weft::ir::to_string(input.type()), ms_since(start),
              weft::runtime::to_string(session.report().specializations.at(0).cache));
 
-  session.run({{from, input}});
+  session.run({{"x", input}});
   start = std::chrono::steady_clock::now();
-  weft::ir::Tensor map = session.run({{from, input}}).at(to);
+  weft::ir::Tensor map = session.run({{"x", input}}).at(to);
   fmt::print("run in {:.1f} ms\n", ms_since(start));
 
   std::vector<TextBox> boxes = weft::examples::text_boxes(map, image.width, image.height);
