@@ -15,6 +15,7 @@ namespace weft::runtime {
 
 struct CacheOptions {
   bool memory = true, disk = true;
+  bool refresh = false;                    ///< never found, but stored
   std::filesystem::path directory;        ///< empty = default_cache_directory()
   int64_t disk_bytes = int64_t{512} << 20; ///< the least recently used entries go beyond this
 };

@@ -158,7 +158,7 @@ std::shared_ptr<const ir::Plan> Session::State::find_or_compile(const ir::Graph&
   const passes::Options& compile = options.compile;
   if (!options.cache.memory && !options.cache.disk) return compile_fresh(source, report, nullptr);
   PlanKey key = plan_key(source, targets, compile);
-  bool observed = !compile.print_after.empty() || !compile.dump_dir.empty() || !compile.stop_after.empty();  // wants the passes to run
+  bool observed = !compile.print_after.empty() || !compile.dump_dir.empty() || !compile.stop_after.empty() || options.cache.refresh;  // wants the passes to run
   if (!observed) {
     PlanCache::Found found = PlanCache(options.cache).find(key);
     report.cache = found.outcome;
@@ -233,6 +233,7 @@ const std::vector<NamedType>& Session::inputs() const { return state_->inputs; }
 const std::vector<NamedType>& Session::outputs() const { return state_->outputs; }
 const ir::Graph* Session::graph() const { return state_->graph.get(); }
 const SessionOptions& Session::options() const { return state_->options; }
+std::span<const ir::Target* const> Session::targets() const { return state_->targets; }
 
 ir::NamedTensors Session::run(const ir::NamedTensors& inputs) const { return state_->run(inputs, {}); }
 ir::NamedTensors Session::run(const ir::NamedTensors& inputs, const ir::NamedTensors& outputs) const { return state_->run(inputs, outputs); }

@@ -3,6 +3,7 @@
 // runs from any number of threads.
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class Session {
   const ir::Graph* graph() const;
   /// With thread counts resolved.
   const SessionOptions& options() const;
+  std::span<const ir::Target* const> targets() const;  ///< the backends in use, in order of preference
 
   /// Runs on tensors by name and returns fresh outputs by name. The first run of a new set of shapes compiles.
   ir::NamedTensors run(const ir::NamedTensors& inputs) const;

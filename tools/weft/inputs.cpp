@@ -1,0 +1,62 @@
+#include "tools/weft/inputs.hpp"
+
+#include <filesystem>
+
+#include "ir/support/error.hpp"
+#include "runtime/compare.hpp"
+#include "runtime/tensor_io.hpp"
+#include "tools/weft/model_options.hpp"
+
+namespace weft::tools {
+
+void InputOptions::add(CLI::App& command) {
+  command.add_option("-i,--input", given_, "an input: NAME=FILE.npy, NAME=VALUE, or a .npz, .npy or .pb file (repeat for more)");
+  command.add_option("--seed", seed_, "of the random values of inputs that are not given")->capture_default_str();
+  command.add_option("--int-bound", bound_, "random integers are below this")->check(CLI::PositiveNumber)->capture_default_str();
+}
+
+void InputOptions::load(const std::string& text, const runtime::Session& session, ir::NamedTensors& inputs) const {
+  auto put = [&](const std::string& name, ir::Tensor tensor) {
+    if (!inputs.emplace(name, std::move(tensor)).second) fail(ErrorCode::invalid_argument, "input '{}' is given twice", name);
+  };
+  std::error_code error;
+  if (size_t at = text.rfind('='); at != std::string::npos && at > 0 && !std::filesystem::exists(text, error)) {
+    std::string value = text.substr(at + 1), extension = std::filesystem::path(value).extension().string();
+    bool file = extension == ".npy" || extension == ".pb" || extension == ".npz";
+    return put(text.substr(0, at), file ? runtime::load_tensor(value) : parse_value(value, "--input"));
+  }
+  for (auto& [name, tensor] : runtime::load_tensors(text)) {
+    bool known = false;
+    for (const runtime::NamedType& input : session.inputs()) known = known || input.name == name;
+    if (known) put(name, tensor);
+    else if (session.inputs().size() == 1) put(session.inputs()[0].name, tensor);  // the only one there is
+    else throw Error(ErrorCode::not_found, fmt::format("the model has no input '{}': write NAME={}", name, text), text);
+  }
+}
+
+ir::NamedTensors InputOptions::gather(const runtime::Session& session) const {
+  ir::NamedTensors inputs;
+  for (const std::string& text : given_) load(text, session, inputs);
+  ir::DimBindings dims;
+  if (session.graph()) dims = ir::bind_shapes(*session.graph(), shapes_of(inputs));
+  uint64_t seed = seed_;
+  for (const runtime::NamedType& input : session.inputs()) {
+    ++seed;
+    if (inputs.contains(input.name)) continue;
+    ir::TensorType type = input.type;
+    for (ir::Dim& dim : type.shape) dim = dim.substitute(dims);
+    if (!ir::is_static(type.shape))
+      throw Error(ErrorCode::invalid_argument, fmt::format("{} has symbolic dimensions: give --shape, --dim or --input", to_string(type)),
+                  fmt::format("input '{}'", input.name));
+    inputs.emplace(input.name, runtime::random_tensor(type, seed, bound_));
+  }
+  return inputs;
+}
+
+runtime::NamedShapes shapes_of(const ir::NamedTensors& tensors) {
+  runtime::NamedShapes shapes;
+  for (const auto& [name, tensor] : tensors) shapes.emplace_back(name, to_ints(tensor.shape()));
+  return shapes;
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,141 @@
+#include "tools/weft/model_options.hpp"
+
+#include <charconv>
+
+#include "ir/support/error.hpp"
+#include "ir/text.hpp"
+#include "runtime/tensor_io.hpp"
+#include "runtime/threads.hpp"
+#include "tools/weft/progress.hpp"
+
+namespace weft::tools {
+namespace {
+
+/// What an option value does wrong is wrong usage.
+template <typename F>
+auto as_usage(const std::string& option, const F& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw CLI::ValidationError(option, e.what());
+  }
+}
+
+std::string check_threads(const std::string& text) {
+  try {
+    runtime::threads_from_text(text);
+    return {};
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> parse_dims(const std::string& text, const std::string& option) {
+  std::vector<int64_t> dims;
+  const char *at = text.data(), *end = at + text.size();
+  while (at < end) {
+    int64_t dim = -1;
+    auto [next, error] = std::from_chars(at, end, dim);
+    if (error != std::errc() || dim < 0 || (next < end && (*next != 'x' || next + 1 == end)))
+      throw CLI::ValidationError(option, "'" + text + "' is no shape like 1x3x224x224");
+    dims.push_back(dim);
+    at = next < end ? next + 1 : next;
+  }
+  return dims;
+}
+
+std::pair<std::string, std::string> split_assignment(const std::string& text, const std::string& option) {
+  size_t at = text.rfind('=');  // names of tensors may hold '='
+  if (at == std::string::npos || at == 0) throw CLI::ValidationError(option, "'" + text + "' is not NAME=VALUE");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+ir::Tensor parse_value(const std::string& text, const std::string& option) {
+  if (text.starts_with("@")) return runtime::load_tensor(text.substr(1));
+  return as_usage(option, [&] {
+    if (text.find('[') != std::string::npos) {
+      ir::Graph graph = ir::parse_graph("graph value() { return v: " + text + " }", option);
+      return ir::run_reference(graph, {})[0];
+    }
+    bool real = text.find_first_of(".eEn") != std::string::npos;
+    std::vector<double> numbers;
+    std::vector<int64_t> integers;
+    for (const char *at = text.data(), *end = at + text.size();; ++at) {
+      double number = 0;
+      int64_t integer = 0;
+      auto [next, error] = real ? std::from_chars(at, end, number) : std::from_chars(at, end, integer);
+      if (error != std::errc() || (next < end && *next != ','))
+        fail(ErrorCode::invalid_argument, "'{}' is no number, list of numbers, literal like i64[2][1, 2], or @FILE", text);
+      numbers.push_back(number);
+      integers.push_back(integer);
+      at = next;
+      if (at >= end) break;
+    }
+    std::vector<int64_t> shape;
+    if (numbers.size() > 1) shape.push_back(static_cast<int64_t>(numbers.size()));
+    return real ? ir::Tensor::from<float>(shape, std::vector<float>(numbers.begin(), numbers.end())) : ir::Tensor::from(shape, integers);
+  });
+}
+
+void ModelOptions::add(CLI::App& command, bool compiling) {
+  command.add_option("model", model, "a .onnx model or a compiled .weft plan")->required();
+  command.add_option("--shape", shapes_, "shape of an input: NAME=1x3x224x224 (repeat for more)");
+  command.add_option("--dim", dims_, "value of a symbolic dimension: NAME=N (repeat for more)");
+  command.add_option("--bind", binds_, "fix an input to a value: NAME=5, NAME=1,2, NAME=i64[2][1,2] or NAME=@FILE");
+  command.add_option("--backend", backends_, "backends in order of preference, by comma (default: all of this build)")->delimiter(',');
+  if (!compiling) return;
+  command.add_option("-O,--optimize", level_, "0: no rewriting .. 3: largest search")->check(CLI::Range(0, 3))->capture_default_str();
+  command.add_option("--precision", precision_, "which rules may be used")
+      ->check(CLI::IsMember({"strict", "default", "fast"}))->capture_default_str();
+  command.add_option("--threads", threads_, "threads of a run; 0: as many as the process may use")
+      ->check(CLI::Validator(check_threads, ""))->capture_default_str();
+  command.add_option("--compile-threads", compile_threads_, "threads of the compile; 0: as --threads")
+      ->check(CLI::Validator(check_threads, ""))->capture_default_str();
+  command.add_option("--time-limit", time_limit_, "seconds of search; 0: none")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--memory-limit", memory_limit_, "bytes that a run may take; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--skip", skip_, "passes to leave out, by comma")->delimiter(',');
+  command.add_option("--print-after", print_after_, "print the program after a PASS, 'all' or 'changed' passes to standard error");
+  command.add_option("--dump-dir", dump_dir_, "write the program after every pass to this folder");
+  command.add_option("--cache-dir", cache_dir_, "where plans are kept (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
+  command.add_flag("--no-cache", no_cache_, "neither look for a cached plan nor keep one");
+  command.add_flag("--refresh", refresh_, "compile again even where a plan is cached");
+}
+
+runtime::SessionOptions ModelOptions::session_options() const {
+  runtime::SessionOptions options;
+  for (const std::string& text : shapes_) {
+    auto [name, dims] = split_assignment(text, "--shape");
+    options.shapes.emplace_back(name, parse_dims(dims, "--shape"));
+  }
+  for (const std::string& text : dims_) {
+    auto [name, value] = split_assignment(text, "--dim");
+    std::vector<int64_t> dims = parse_dims(value, "--dim");
+    if (dims.size() != 1) throw CLI::ValidationError("--dim", "'" + text + "' is not NAME=N");
+    options.dims[name] = dims[0];
+  }
+  for (const std::string& text : binds_) {
+    auto [name, value] = split_assignment(text, "--bind");
+    options.binds[name] = parse_value(value, "--bind");
+  }
+  options.backends = backends_;
+  options.compile.level = level_;
+  options.compile.precision = passes::precision_from_string(precision_);
+  options.compile.threads = runtime::threads_from_text(threads_);
+  options.compile_threads = compile_threads_ == "0" ? 0 : runtime::threads_from_text(compile_threads_);
+  options.compile.time_limit = time_limit_;
+  options.compile.skip = skip_;
+  options.compile.print_after = print_after_;
+  options.compile.dump_dir = dump_dir_;
+  options.memory_limit = memory_limit_;
+  options.cache.directory = cache_dir_;
+  options.cache.memory = options.cache.disk = !no_cache_;
+  options.cache.refresh = refresh_;
+  options.compile.progress = progress_bar();
+  return options;
+}
+
+runtime::Session ModelOptions::load() const { return runtime::Session::load(model, session_options()); }
+
+}  // namespace weft::tools

@@ -1,0 +1,40 @@
+#pragma once
+// The options that every command on a model has: which model, for which shapes, how compiled.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/session.hpp"
+
+namespace weft::tools {
+
+/// "1x3x224x224" (rank 0 is the empty text) as dimensions. Throws CLI::ValidationError.
+std::vector<int64_t> parse_dims(const std::string& text, const std::string& option);
+/// A value on the command line: @FILE, a literal of the text language (i64[2][1, 2]), a number (i64, or f32 with a point),
+/// or numbers by comma (rank 1).
+ir::Tensor parse_value(const std::string& text, const std::string& option);
+/// "name=rest"; throws CLI::ValidationError without '='.
+std::pair<std::string, std::string> split_assignment(const std::string& text, const std::string& option);
+
+/// Option values as typed; session_options() makes sense of them.
+class ModelOptions {
+ public:
+  /// Adds the options to a command. `compiling` adds those that only matter where the passes run.
+  void add(CLI::App& command, bool compiling = true);
+
+  std::string model;
+  runtime::SessionOptions session_options() const;
+  /// Loads the model, with progress on a terminal.
+  runtime::Session load() const;
+
+ private:
+  std::vector<std::string> shapes_, dims_, binds_, backends_, skip_;
+  int level_ = 2;
+  std::string precision_ = "default", threads_ = "0", compile_threads_ = "0", print_after_, dump_dir_, cache_dir_;
+  double time_limit_ = 0;
+  int64_t memory_limit_ = 0;
+  bool no_cache_ = false, refresh_ = false;
+};
+
+}  // namespace weft::tools

@@ -1,0 +1,45 @@
+// weft verify: the optimized plan against the reference interpreter.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "runtime/compare.hpp"
+#include "tools/weft/commands.hpp"
+#include "tools/weft/inputs.hpp"
+#include "tools/weft/model_options.hpp"
+
+namespace weft::tools {
+namespace {
+
+struct Verify {
+  ModelOptions model;
+  InputOptions inputs;
+  runtime::Tolerance tolerance;
+
+  int run() const {
+    runtime::SessionOptions options = model.session_options();
+    options.cache.refresh = true;  // provenance must name this model's nodes, not those of one of equal structure
+    runtime::Session session = runtime::Session::load(model.model, options);
+    runtime::VerifyReport report = runtime::verify(session, inputs.gather(session), tolerance);
+    for (const auto& [name, d] : report.outputs) fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", name, d.text());
+    if (report.agrees()) return 0;
+    if (report.first)
+      fmt::print("first divergence: step {} against node '{}': {}\n", report.first->step, report.first->node, report.first->difference.text());
+    else fmt::print("first divergence: not found among the {} of {} steps that compute a node of the model\n", report.compared, report.steps);
+    return 1;
+  }
+};
+
+}  // namespace
+
+void add_verify(CLI::App& app, Outcome& outcome) {
+  CLI::App* command = app.add_subcommand("verify", "compare the compiled model with the reference interpreter; exit 1 where they differ");
+  auto state = std::make_shared<Verify>();
+  state->model.add(*command);
+  state->inputs.add(*command);
+  command->add_option("--rtol", state->tolerance.relative, "relative tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->callback([state, &outcome] { outcome.exit_code = state->run(); });
+}
+
+}  // namespace weft::tools
