@@ -21,6 +21,8 @@ auto as_usage(const std::string& option, const F& f) {
   }
 }
 
+}  // namespace
+
 std::string check_threads(const std::string& text) {
   try {
     runtime::threads_from_text(text);
@@ -29,8 +31,6 @@ std::string check_threads(const std::string& text) {
     return e.what();
   }
 }
-
-}  // namespace
 
 std::vector<int64_t> parse_dims(const std::string& text, const std::string& option) {
   std::vector<int64_t> dims;
@@ -79,18 +79,18 @@ ir::Tensor parse_value(const std::string& text, const std::string& option) {
   });
 }
 
-void ModelOptions::add(CLI::App& command, bool compiling) {
+void ModelOptions::add(CLI::App& command, Threads threads) {
   command.add_option("model", model, "a .onnx model or a compiled .weft plan")->required();
   command.add_option("--shape", shapes_, "shape of an input: NAME=1x3x224x224 (repeat for more)");
   command.add_option("--dim", dims_, "value of a symbolic dimension: NAME=N (repeat for more)");
   command.add_option("--bind", binds_, "fix an input to a value: NAME=5, NAME=1,2, NAME=i64[2][1,2] or NAME=@FILE");
   command.add_option("--backend", backends_, "backends in order of preference, by comma (default: all of this build)")->delimiter(',');
-  if (!compiling) return;
   command.add_option("-O,--optimize", level_, "0: no rewriting .. 3: largest search")->check(CLI::Range(0, 3))->capture_default_str();
   command.add_option("--precision", precision_, "which rules may be used")
       ->check(CLI::IsMember({"strict", "default", "fast"}))->capture_default_str();
-  command.add_option("--threads", threads_, "threads of a run; 0: as many as the process may use")
-      ->check(CLI::Validator(check_threads, ""))->capture_default_str();
+  if (threads == Threads::single)
+    command.add_option("--threads", threads_, "threads of a run; 0: as many as the process may use")
+        ->check(CLI::Validator(check_threads, ""))->capture_default_str();
   command.add_option("--compile-threads", compile_threads_, "threads of the compile; 0: as --threads")
       ->check(CLI::Validator(check_threads, ""))->capture_default_str();
   command.add_option("--time-limit", time_limit_, "seconds of search; 0: none")->check(CLI::NonNegativeNumber)->capture_default_str();

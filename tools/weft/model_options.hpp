@@ -14,14 +14,17 @@ std::vector<int64_t> parse_dims(const std::string& text, const std::string& opti
 /// A value on the command line: @FILE, a literal of the text language (i64[2][1, 2]), a number (i64, or f32 with a point),
 /// or numbers by comma (rank 1).
 ir::Tensor parse_value(const std::string& text, const std::string& option);
+/// What is wrong with a number of threads; empty where it is right.
+std::string check_threads(const std::string& text);
 /// "name=rest"; throws CLI::ValidationError without '='.
 std::pair<std::string, std::string> split_assignment(const std::string& text, const std::string& option);
 
 /// Option values as typed; session_options() makes sense of them.
 class ModelOptions {
  public:
-  /// Adds the options to a command. `compiling` adds those that only matter where the passes run.
-  void add(CLI::App& command, bool compiling = true);
+  /// `listed`: the command has a --threads of its own.
+  enum class Threads { single, listed };
+  void add(CLI::App& command, Threads threads = Threads::single);
 
   std::string model;
   runtime::SessionOptions session_options() const;
