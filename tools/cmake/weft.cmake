@@ -30,13 +30,20 @@ if(WEFT_LLD)
 endif()
 
 # weft_library(NAME ir SOURCES a.cpp b.cpp DEPS weft_x fmt::fmt PRIVATE_DEPS y): the library weft_<NAME>, alias weft::<NAME>.
+# Libraries outside tests/ and tools/ are installed. Private dependencies that are headers alone stay out of the package.
 function(weft_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(weft_${ARG_NAME} STATIC ${ARG_SOURCES})
   add_library(weft::${ARG_NAME} ALIAS weft_${ARG_NAME})
   target_include_directories(weft_${ARG_NAME} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                                      $<INSTALL_INTERFACE:include/weft>)
+  list(TRANSFORM ARG_PRIVATE_DEPS REPLACE "^((Boost|nlohmann_json)::.*)$" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(weft_${ARG_NAME} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  set_target_properties(weft_${ARG_NAME} PROPERTIES EXPORT_NAME ${ARG_NAME})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  if(NOT folder MATCHES "^(tests|tools)(/|$)")
+    set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES weft_${ARG_NAME})
+  endif()
   weft_warnings(weft_${ARG_NAME})
 endfunction()
 
