@@ -19,7 +19,8 @@ struct RunMemory {
   std::vector<void*> slots;
 };
 
-/// Memory of finished runs, at most `kept` of them: more runs at once get memory of their own that is freed at their end.
+/// Memory of finished runs, at most `kept` of them: more runs at once get memory of their own that is freed at their
+/// end.
 class ArenaPool {
  public:
   explicit ArenaPool(size_t kept) : kept_(kept) {}

@@ -15,7 +15,8 @@ ir::Graph with_inputs_bound(const ir::Graph& graph, const ir::NamedTensors& bind
     if (bound != binds.end()) {
       ir::bind_shapes(graph, {{node.name, to_ints(bound->second.shape())}});  // throws where it does not fit
       if (bound->second.dtype() != node.types[0].dtype)
-        throw Error(ErrorCode::type_mismatch, fmt::format("{} given, {} expected", to_string(bound->second.type()), to_string(node.types[0])),
+        throw Error(ErrorCode::type_mismatch,
+                    fmt::format("{} given, {} expected", to_string(bound->second.type()), to_string(node.types[0])),
                     fmt::format("bound input '{}'", node.name));
       map[i] = {result.constant(bound->second, node.name)};
       ++used;
@@ -34,9 +35,11 @@ ir::Graph with_inputs_bound(const ir::Graph& graph, const ir::NamedTensors& bind
   }
   if (used != binds.size())
     for (const auto& [name, tensor] : binds)
-      if (std::none_of(graph.inputs().begin(), graph.inputs().end(), [&](ir::NodeId id) { return graph.node(id).name == name; }))
+      if (std::none_of(graph.inputs().begin(), graph.inputs().end(),
+                       [&](ir::NodeId id) { return graph.node(id).name == name; }))
         throw Error(ErrorCode::not_found, "the model has no such input to bind", fmt::format("input '{}'", name));
-  for (const ir::Output& output : graph.outputs()) result.output(output.name, map[output.value.node.value][output.value.index]);
+  for (const ir::Output& output : graph.outputs())
+    result.output(output.name, map[output.value.node.value][output.value.index]);
   return result;
 }
 

@@ -32,9 +32,11 @@ struct Copy {
 };
 
 void check_tensor(const ir::PlanValue& value, const ir::Tensor& tensor, const char* what) {
-  if (!tensor.defined()) throw Error(ErrorCode::invalid_argument, "no tensor given", fmt::format("{} '{}'", what, value.name));
+  if (!tensor.defined())
+    throw Error(ErrorCode::invalid_argument, "no tensor given", fmt::format("{} '{}'", what, value.name));
   if (tensor.type() != value.type)
-    throw Error(ErrorCode::type_mismatch, fmt::format("{} given, {} expected", to_string(tensor.type()), to_string(value.type)),
+    throw Error(ErrorCode::type_mismatch,
+                fmt::format("{} given, {} expected", to_string(tensor.type()), to_string(value.type)),
                 fmt::format("{} '{}'", what, value.name));
 }
 
@@ -85,10 +87,17 @@ struct BoundPlan::State {
     auto slot = static_cast<uint32_t>(slots.size());
     slots.push_back(const_cast<void*>(weights.tensors[id.value].data()));
     switch (buffer.placement) {
-      case ir::Placement::input: input_slots.push_back({slot, buffer.index}); break;
-      case ir::Placement::output: output_slots.push_back({slot, buffer.index}); break;
-      case ir::Placement::arena: arena_slots.emplace_back(slot, buffer.offset); break;
-      default: break;
+      case ir::Placement::input:
+        input_slots.push_back({slot, buffer.index});
+        break;
+      case ir::Placement::output:
+        output_slots.push_back({slot, buffer.index});
+        break;
+      case ir::Placement::arena:
+        arena_slots.emplace_back(slot, buffer.offset);
+        break;
+      default:
+        break;
     }
     return slot;
   }
@@ -163,8 +172,8 @@ struct BoundPlan::State {
 
   void check_and_allocate(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) const {
     if (inputs.size() != plan().inputs.size() || outputs.size() != plan().outputs.size())
-      fail(ErrorCode::invalid_argument, "{} inputs and {} outputs given, {} and {} expected", inputs.size(), outputs.size(),
-           plan().inputs.size(), plan().outputs.size());
+      fail(ErrorCode::invalid_argument, "{} inputs and {} outputs given, {} and {} expected", inputs.size(),
+           outputs.size(), plan().inputs.size(), plan().outputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) check_tensor(plan().inputs[i], inputs[i], "input");
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (!outputs[o].defined()) {
@@ -197,8 +206,8 @@ struct BoundPlan::State {
 BoundPlan::BoundPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 BoundPlan::~BoundPlan() = default;
 
-std::shared_ptr<const BoundPlan> BoundPlan::bind(std::shared_ptr<const Executable> executable, std::vector<ir::Tensor> parameters,
-                                                 int compile_threads) {
+std::shared_ptr<const BoundPlan> BoundPlan::bind(std::shared_ptr<const Executable> executable,
+                                                 std::vector<ir::Tensor> parameters, int compile_threads) {
   const ir::Plan& plan = *executable->plan;
   if (parameters.size() != plan.parameters.size())
     fail(ErrorCode::invalid_argument, "{} parameters given, {} expected", parameters.size(), plan.parameters.size());
@@ -222,13 +231,16 @@ void BoundPlan::run(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> ou
   translate_errors([&] {
     state_->run(inputs, outputs, [&](RunMemory& memory) {
       auto steps = [&] { state_->run_steps(memory, [](size_t) {}); };
-      if (state_->budget) state_->budget->run(steps);
-      else steps();
+      if (state_->budget)
+        state_->budget->run(steps);
+      else
+        steps();
     });
   });
 }
 
-void BoundPlan::run_observed(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs, const StepObserver& observe) const {
+void BoundPlan::run_observed(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs,
+                             const StepObserver& observe) const {
   translate_errors([&] {
     state_->run(inputs, outputs, [&](RunMemory& memory) {
       std::vector<ir::Tensor> results;
@@ -237,12 +249,15 @@ void BoundPlan::run_observed(std::span<const ir::Tensor> inputs, std::span<ir::T
         const ir::Graph& g = step.program->graph();
         results.clear();
         for (size_t o = 0; o < step.outputs.size(); ++o)
-          results.push_back(ir::Tensor::view(g.type(g.outputs()[o].value), memory.slots[state_->calls[s].first_output + o], nullptr));
+          results.push_back(
+              ir::Tensor::view(g.type(g.outputs()[o].value), memory.slots[state_->calls[s].first_output + o], nullptr));
         observe(step, results);
       };
       auto steps = [&] { state_->run_steps(memory, after); };
-      if (state_->budget) state_->budget->run(steps);
-      else steps();
+      if (state_->budget)
+        state_->budget->run(steps);
+      else
+        steps();
     });
   });
 }

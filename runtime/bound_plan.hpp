@@ -22,10 +22,10 @@ using StepObserver = std::function<void(const ir::Step& step, std::span<const ir
 
 class BoundPlan {
  public:
-  /// Runs the prologue and packs weights. `parameters` in the order of plan.parameters; each is checked against its type.
-  /// Results are shared with every other bound plan in the process that has the same kernels on the same bytes.
-  static std::shared_ptr<const BoundPlan> bind(std::shared_ptr<const Executable> executable, std::vector<ir::Tensor> parameters,
-                                               int compile_threads);
+  /// Runs the prologue and packs weights. `parameters` in the order of plan.parameters; each is checked against its
+  /// type. Results are shared with every other bound plan in the process that has the same kernels on the same bytes.
+  static std::shared_ptr<const BoundPlan> bind(std::shared_ptr<const Executable> executable,
+                                               std::vector<ir::Tensor> parameters, int compile_threads);
   ~BoundPlan();
   BoundPlan(const BoundPlan&) = delete;
   BoundPlan& operator=(const BoundPlan&) = delete;
@@ -40,7 +40,8 @@ class BoundPlan {
   /// By name: every input exactly once, no others. Returns outputs by name.
   ir::NamedTensors run(const ir::NamedTensors& inputs, const ir::NamedTensors& outputs = {}) const;
   /// Runs step by step on the calling thread, `observe` in between.
-  void run_observed(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs, const StepObserver& observe) const;
+  void run_observed(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs,
+                    const StepObserver& observe) const;
   /// Frees the arenas that no run is using.
   void trim() const;
 

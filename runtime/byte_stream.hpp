@@ -10,7 +10,8 @@
 
 namespace weft::runtime {
 
-static_assert(std::endian::native == std::endian::little, "plan files are little-endian; a big-endian machine needs swaps here");
+static_assert(std::endian::native == std::endian::little,
+              "plan files are little-endian; a big-endian machine needs swaps here");
 
 class ByteWriter {
  public:
@@ -66,7 +67,8 @@ class ByteReader {
   template <typename E>
   E enumerator(E end, const char* what) {
     auto value = number<uint8_t>(what);
-    if (value >= static_cast<uint8_t>(end)) fail(ErrorCode::parse, "{} at byte {}: {} is out of range", what, at_, value);
+    if (value >= static_cast<uint8_t>(end))
+      fail(ErrorCode::parse, "{} at byte {}: {} is out of range", what, at_, value);
     return static_cast<E>(value);
   }
   void expect_end() const {

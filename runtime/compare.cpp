@@ -24,13 +24,17 @@ int64_t ordered(U bits) {
 template <typename U>
 uint64_t ulps(const Tensor& a, const Tensor& b, int64_t i) {
   int64_t x = ordered(static_cast<const U*>(a.data())[i]), y = ordered(static_cast<const U*>(b.data())[i]);
-  return x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y) : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
+  return x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y)
+               : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
 }
 uint64_t ulp_distance(const Tensor& a, const Tensor& b, int64_t i) {
   switch (size_of(a.dtype())) {
-    case 2: return ulps<uint16_t>(a, b, i);
-    case 4: return ulps<uint32_t>(a, b, i);
-    default: return ulps<uint64_t>(a, b, i);
+    case 2:
+      return ulps<uint16_t>(a, b, i);
+    case 4:
+      return ulps<uint32_t>(a, b, i);
+    default:
+      return ulps<uint64_t>(a, b, i);
   }
 }
 
@@ -42,8 +46,9 @@ void compare_floats(const Tensor& got, const Tensor& want, const Tolerance& tole
     double absolute = std::abs(g - w), allowed = tolerance.absolute + tolerance.relative * std::abs(w);
     bool finite = std::isfinite(g) && std::isfinite(w);
     if (!finite || !(absolute <= allowed)) ++d.beyond;
-    double share = !finite ? std::numeric_limits<double>::infinity()
-                   : allowed > 0 ? absolute / allowed : std::numeric_limits<double>::max();
+    double share = !finite       ? std::numeric_limits<double>::infinity()
+                   : allowed > 0 ? absolute / allowed
+                                 : std::numeric_limits<double>::max();
     if (finite) {
       d.max_absolute = std::max(d.max_absolute, absolute);
       if (w != 0) d.max_relative = std::max(d.max_relative, absolute / std::abs(w));
@@ -71,7 +76,8 @@ void compare_integers(const Tensor& got, const Tensor& want, Difference& d) {
   }
 }
 
-/// The words of a step's provenance: names of nodes, apart by separators that names rarely hold, and the whole text first.
+/// The words of a step's provenance: names of nodes, apart by separators that names rarely hold, and the whole text
+/// first.
 std::vector<std::string> node_names(const std::string& source) {
   std::vector<std::string> names = {source};
   size_t at = 0;
@@ -139,16 +145,19 @@ Difference compare(const Tensor& got, const Tensor& want, const Tolerance& toler
     return d;
   }
   d.elements = want.elements();
-  if (is_float(want.dtype())) compare_floats(got, want, tolerance, d);
-  else compare_integers(got, want, d);
+  if (is_float(want.dtype()))
+    compare_floats(got, want, tolerance, d);
+  else
+    compare_integers(got, want, d);
   return d;
 }
 
 std::string Difference::text() const {
   if (!mismatch.empty()) return "types differ: " + mismatch;
   if (worst < 0) return fmt::format("{} elements, all equal", elements);
-  return fmt::format("{} elements, {} beyond tolerance; max abs {:.3g}, rel {:.3g}, {} ulp; worst at {}: {:.9g} against {:.9g}", elements,
-                     beyond, max_absolute, max_relative, max_ulp, worst, got, want);
+  return fmt::format(
+      "{} elements, {} beyond tolerance; max abs {:.3g}, rel {:.3g}, {} ulp; worst at {}: {:.9g} against {:.9g}",
+      elements, beyond, max_absolute, max_relative, max_ulp, worst, got, want);
 }
 
 bool VerifyReport::agrees() const {
@@ -159,10 +168,12 @@ VerifyReport verify(const Session& session, const ir::NamedTensors& inputs, cons
   if (!session.graph()) fail(ErrorCode::unsupported, "a plan file holds no graph to verify against: name the model");
   NamedShapes shapes;
   for (const NamedType& input : session.inputs())
-    if (auto given = inputs.find(input.name); given != inputs.end()) shapes.emplace_back(input.name, to_ints(given->second.shape()));
+    if (auto given = inputs.find(input.name); given != inputs.end())
+      shapes.emplace_back(input.name, to_ints(given->second.shape()));
   ir::NamedTensors got = session.run(inputs);
   std::optional<ir::Graph> specialized;
-  if (!session.graph()->is_static()) specialized = ir::specialize(*session.graph(), ir::bind_shapes(*session.graph(), shapes));
+  if (!session.graph()->is_static())
+    specialized = ir::specialize(*session.graph(), ir::bind_shapes(*session.graph(), shapes));
   const ir::Graph& graph = specialized ? *specialized : *session.graph();
   VerifyReport report;
   std::vector<Tensor> want = ir::run_reference(graph, inputs);
@@ -176,7 +187,8 @@ VerifyReport verify(const Session& session, const ir::NamedTensors& inputs, cons
   std::shared_ptr<const BoundPlan> bound = session.prepare(session.graph()->is_static() ? NamedShapes() : shapes);
   std::vector<Tensor> in, out(bound->plan().outputs.size());
   for (const ir::PlanValue& input : bound->plan().inputs) in.push_back(inputs.at(input.name));
-  bound->run_observed(in, out, [&](const ir::Step& step, std::span<const Tensor> results) { finder.see(step, results); });
+  bound->run_observed(in, out,
+                      [&](const ir::Step& step, std::span<const Tensor> results) { finder.see(step, results); });
   return report;
 }
 
@@ -194,7 +206,7 @@ Tensor random_tensor(const ir::TensorType& type, uint64_t seed, int64_t bound) {
   if (size_of(type.dtype) == 2) most = std::min<int64_t>(most, ir::is_signed(type.dtype) ? 32767 : 65535);
   for (int64_t i = 0, n = tensor.elements(); i < n; ++i) {
     uint64_t r = next();
-    double value = is_float(type.dtype)             ? static_cast<double>(r >> 11) * 0x1p-52 - 1
+    double value = is_float(type.dtype)               ? static_cast<double>(r >> 11) * 0x1p-52 - 1
                    : type.dtype == ir::DType::boolean ? static_cast<double>(r & 1)
                                                       : static_cast<double>(r % static_cast<uint64_t>(most));
     set_from_double(tensor, i, value);

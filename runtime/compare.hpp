@@ -13,22 +13,22 @@ struct Tolerance {
 };
 
 struct Difference {
-  int64_t elements = 0, beyond = 0;   ///< beyond the tolerance
+  int64_t elements = 0, beyond = 0;  ///< beyond the tolerance
   double max_absolute = 0, max_relative = 0;
-  uint64_t max_ulp = 0;               ///< in units in the last place of the tensor's dtype; 0 for integers
-  int64_t worst = -1;                 ///< element with the largest share of its tolerance; -1 where all bits are equal
-  double got = 0, want = 0;           ///< there
-  std::string mismatch;               ///< dtype or shape differ: nothing else is compared
+  uint64_t max_ulp = 0;      ///< in units in the last place of the tensor's dtype; 0 for integers
+  int64_t worst = -1;        ///< element with the largest share of its tolerance; -1 where all bits are equal
+  double got = 0, want = 0;  ///< there
+  std::string mismatch;      ///< dtype or shape differ: nothing else is compared
   bool agrees() const { return mismatch.empty() && beyond == 0; }
-  std::string text() const;           ///< one line
+  std::string text() const;  ///< one line
 };
 /// NaN equals NaN; infinities equal themselves; +0 equals -0; integers and bools compare exactly.
 Difference compare(const ir::Tensor& got, const ir::Tensor& want, const Tolerance& tolerance);
 
 /// The first step whose result is off: where an optimized model goes wrong.
 struct Divergence {
-  std::string step;   ///< "conv1/relu (onednn.conv)"
-  std::string node;   ///< the user's node that it was compared with
+  std::string step;  ///< "conv1/relu (onednn.conv)"
+  std::string node;  ///< the user's node that it was compared with
   Difference difference;
 };
 struct VerifyReport {
@@ -37,12 +37,12 @@ struct VerifyReport {
   int64_t steps = 0, compared = 0;  ///< steps whose result could be compared with a node of the source
   bool agrees() const;
 };
-/// Runs the session's plan and the reference interpreter on the same inputs. Throws Error(unsupported) where the session
-/// has no graph (a plan file).
+/// Runs the session's plan and the reference interpreter on the same inputs. Throws Error(unsupported) where the
+/// session has no graph (a plan file).
 VerifyReport verify(const Session& session, const ir::NamedTensors& inputs, const Tolerance& tolerance);
 
-/// Reproducible values on every machine: floats uniform in [-1, 1), integers in [0, `bound`) (as far as the dtype reaches),
-/// bools even odds.
+/// Reproducible values on every machine: floats uniform in [-1, 1), integers in [0, `bound`) (as far as the dtype
+/// reaches), bools even odds.
 ir::Tensor random_tensor(const ir::TensorType& type, uint64_t seed, int64_t bound = 100);
 
 }  // namespace weft::runtime

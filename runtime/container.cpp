@@ -21,14 +21,16 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporary = ".tmp-";
 
 [[noreturn]] void fail_io(const char* what, const fs::path& file, int error) {
-  throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, fmt::format("cannot {}: {}", what, std::strerror(error)),
-              file.string());
+  throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io,
+              fmt::format("cannot {}: {}", what, std::strerror(error)), file.string());
 }
 
 class File {
  public:
   explicit File(int fd) : fd_(fd) {}
-  ~File() { if (fd_ >= 0) ::close(fd_); }
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int fd() const { return fd_; }
@@ -57,13 +59,20 @@ std::string container_header(std::string_view magic, uint32_t version, std::stri
   WEFT_CHECK(magic.size() == 8);
   Hash128 sum = hash_bytes(body.data(), body.size());
   ByteWriter w;
-  w.raw(magic).number<uint32_t>(version).number<uint32_t>(0).number<uint64_t>(body.size()).number(sum.low).number(sum.high);
+  w.raw(magic)
+      .number<uint32_t>(version)
+      .number<uint32_t>(0)
+      .number<uint64_t>(body.size())
+      .number(sum.low)
+      .number(sum.high);
   return w.take();
 }
 
 std::string_view container_body(std::string_view bytes, std::string_view magic, uint32_t version, bool trailing) {
-  if (bytes.substr(0, 8) != magic.substr(0, bytes.size()) || bytes.empty()) fail(ErrorCode::parse, "not a {} file", magic);
-  if (bytes.size() < kContainerHeader) fail(ErrorCode::parse, "cut short: {} of {} header bytes", bytes.size(), kContainerHeader);
+  if (bytes.substr(0, 8) != magic.substr(0, bytes.size()) || bytes.empty())
+    fail(ErrorCode::parse, "not a {} file", magic);
+  if (bytes.size() < kContainerHeader)
+    fail(ErrorCode::parse, "cut short: {} of {} header bytes", bytes.size(), kContainerHeader);
   ByteReader r(bytes);
   r.raw(8, "magic");
   auto found = r.number<uint32_t>("version");
@@ -116,7 +125,8 @@ void write_file_atomically(const fs::path& file, std::string_view head, std::str
     ::unlink(temporary.c_str());
     throw;
   }
-  File folder(::open(file.parent_path().empty() ? "." : file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  File folder(
+      ::open(file.parent_path().empty() ? "." : file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.fd() >= 0) ::fsync(folder.fd());
 }
 

@@ -13,7 +13,8 @@ inline constexpr size_t kContainerHeader = 40;
 std::string container_header(std::string_view magic, uint32_t version, std::string_view body);
 /// The body of a container at the start of `bytes`. Throws Error(parse) that tells apart: another kind of file, another
 /// format version, a file cut short, a damaged one. `trailing` permits bytes behind the body.
-std::string_view container_body(std::string_view bytes, std::string_view magic, uint32_t version, bool trailing = false);
+std::string_view container_body(std::string_view bytes, std::string_view magic, uint32_t version,
+                                bool trailing = false);
 
 /// Reads a regular file whole. Throws Error(not_found or io or limit), never blocks on a FIFO.
 std::string read_file(const std::filesystem::path& file, int64_t most_bytes = int64_t{1} << 34);

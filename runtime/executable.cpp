@@ -28,7 +28,8 @@ SharedKernel compile_one(const Wanted& wanted) {
   if (SharedKernel there = find_kernel(wanted.key)) return there;
   const ir::Step& step = *wanted.step;
   try {
-    return share_kernel(wanted.key, backends::backend(step.backend).compile({step.program, step.operands, wanted.threads}));
+    return share_kernel(wanted.key,
+                        backends::backend(step.backend).compile({step.program, step.operands, wanted.threads}));
   } catch (const Error& e) {
     throw e.within(describe_step(step));
   }
@@ -42,8 +43,8 @@ void check_fit(const ir::Step& step, const backends::Kernel& kernel) {
   });
   if (now.parts < 1 || scratch_total(now) > scratch_total(step.resources) || !in_place)
     throw Error(ErrorCode::unsupported,
-                fmt::format("the kernel takes {} parts with {} bytes of scratch, the plan has room for {} with {}", now.parts,
-                            now.scratch_bytes, step.resources.parts, step.resources.scratch_bytes),
+                fmt::format("the kernel takes {} parts with {} bytes of scratch, the plan has room for {} with {}",
+                            now.parts, now.scratch_bytes, step.resources.parts, step.resources.scratch_bytes),
                 describe_step(step));
 }
 

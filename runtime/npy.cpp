@@ -21,9 +21,10 @@ struct Descr {
   DType dtype;
   std::string_view code;  // without the byte order
 };
-constexpr Descr kDescrs[] = {{DType::boolean, "b1"}, {DType::u8, "u1"},  {DType::u16, "u2"}, {DType::u32, "u4"}, {DType::u64, "u8"},
-                             {DType::i8, "i1"},      {DType::i16, "i2"}, {DType::i32, "i4"}, {DType::i64, "i8"}, {DType::f16, "f2"},
-                             {DType::bf16, "V2"},    {DType::f32, "f4"}, {DType::f64, "f8"}};
+constexpr Descr kDescrs[] = {{DType::boolean, "b1"}, {DType::u8, "u1"},  {DType::u16, "u2"},  {DType::u32, "u4"},
+                             {DType::u64, "u8"},     {DType::i8, "i1"},  {DType::i16, "i2"},  {DType::i32, "i4"},
+                             {DType::i64, "i8"},     {DType::f16, "f2"}, {DType::bf16, "V2"}, {DType::f32, "f4"},
+                             {DType::f64, "f8"}};
 
 struct Header {
   DType dtype = DType::f32;
@@ -42,11 +43,18 @@ class HeaderParser {
     while (!accept('}')) {
       std::string_view key = quoted();
       expect(':');
-      if (key == "descr" && !descr) descr = true, parse_descr(quoted());
-      else if (key == "fortran_order" && !order) order = true, header_.fortran = boolean();
-      else if (key == "shape" && !shape) shape = true, parse_shape();
-      else bad("an unexpected key");
-      if (!accept(',')) { expect('}'); break; }
+      if (key == "descr" && !descr)
+        descr = true, parse_descr(quoted());
+      else if (key == "fortran_order" && !order)
+        order = true, header_.fortran = boolean();
+      else if (key == "shape" && !shape)
+        shape = true, parse_shape();
+      else
+        bad("an unexpected key");
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
     }
     if (!descr || !order || !shape) bad("descr, fortran_order or shape is missing");
     return header_;
@@ -54,7 +62,9 @@ class HeaderParser {
 
  private:
   [[noreturn]] void bad(const char* why) const { fail(ErrorCode::parse, "npy header: {} at character {}", why, at_); }
-  void skip() { while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_; }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
   bool accept(char c) {
     skip();
     if (at_ >= text_.size() || text_[at_] != c) return false;
@@ -85,7 +95,8 @@ class HeaderParser {
   }
   void parse_descr(std::string_view descr) {
     char order = descr.empty() ? ' ' : descr[0];
-    if (std::string_view("<>|=").find(order) == std::string_view::npos) bad("a descr of a single element type expected");
+    if (std::string_view("<>|=").find(order) == std::string_view::npos)
+      bad("a descr of a single element type expected");
     for (const Descr& d : kDescrs) {
       if (d.code != descr.substr(1)) continue;
       header_.dtype = d.dtype;
@@ -105,7 +116,10 @@ class HeaderParser {
       if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote 3L
       header_.dims.push_back(dim);
       if (header_.dims.size() > kMostRank) bad("too many dimensions");
-      if (!accept(',')) { expect(')'); break; }
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
     }
   }
 
@@ -151,7 +165,8 @@ ir::Tensor parse_npy(std::string_view bytes) {
   if (bytes.size() < start) fail(ErrorCode::parse, "npy: cut short in the header");
   size_t length = 0;
   std::memcpy(&length, bytes.data() + 8, start - 8);
-  if (length > kMostHeader || length > bytes.size() - start) fail(ErrorCode::parse, "npy: a header of {} bytes in a file of {}", length, bytes.size());
+  if (length > kMostHeader || length > bytes.size() - start)
+    fail(ErrorCode::parse, "npy: a header of {} bytes in a file of {}", length, bytes.size());
   Header header = HeaderParser(bytes.substr(start, length)).parse();
   ir::TensorType type{header.dtype, ir::to_shape(header.dims)};
   std::string_view data = bytes.substr(start + length);
@@ -168,12 +183,14 @@ ir::Tensor parse_npy(std::string_view bytes) {
 }
 
 std::string format_npy(const ir::Tensor& tensor) {
-  auto descr = std::find_if(std::begin(kDescrs), std::end(kDescrs), [&](const Descr& d) { return d.dtype == tensor.dtype(); });
+  auto descr =
+      std::find_if(std::begin(kDescrs), std::end(kDescrs), [&](const Descr& d) { return d.dtype == tensor.dtype(); });
   std::string shape;
-  for (const ir::Dim& dim : tensor.shape()) shape += fmt::format("{},{}", dim.value(), tensor.type().rank() > 1 ? " " : "");
+  for (const ir::Dim& dim : tensor.shape())
+    shape += fmt::format("{},{}", dim.value(), tensor.type().rank() > 1 ? " " : "");
   if (tensor.type().rank() > 1) shape.resize(shape.size() - 2);
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", size_of(tensor.dtype()) == 1 ? '|' : '<',
-                                 descr->code, shape);
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
+                                 size_of(tensor.dtype()) == 1 ? '|' : '<', descr->code, shape);
   text.append(64 - (10 + text.size() + 1) % 64, ' ');
   text += '\n';
   std::string bytes(kMagic);

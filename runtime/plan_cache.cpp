@@ -47,7 +47,8 @@ class MemoryCache {
     entries_.push_front({key.hash, key.text, std::move(plan), bytes});
     index_[key.hash] = entries_.begin();
     bytes_ += bytes;
-    while (entries_.size() > 1 && (entries_.size() > kMemoryEntries || bytes_ > kMemoryBytes)) remove(std::prev(entries_.end()));
+    while (entries_.size() > 1 && (entries_.size() > kMemoryEntries || bytes_ > kMemoryBytes))
+      remove(std::prev(entries_.end()));
   }
   void clear() {
     std::lock_guard lock(mutex_);
@@ -132,16 +133,22 @@ std::string foreign(std::string_view key_text) {
   return {};
 }
 
-bool is_entry_name(std::string_view name) { return name.size() == 32 + kExtension.size() && name.ends_with(kExtension); }
+bool is_entry_name(std::string_view name) {
+  return name.size() == 32 + kExtension.size() && name.ends_with(kExtension);
+}
 
 }  // namespace
 
 std::string_view to_string(CacheOutcome outcome) {
   switch (outcome) {
-    case CacheOutcome::off: return "off";
-    case CacheOutcome::miss: return "miss";
-    case CacheOutcome::memory: return "memory hit";
-    case CacheOutcome::disk: return "disk hit";
+    case CacheOutcome::off:
+      return "off";
+    case CacheOutcome::miss:
+      return "miss";
+    case CacheOutcome::memory:
+      return "memory hit";
+    case CacheOutcome::disk:
+      return "disk hit";
   }
   return "?";
 }
@@ -154,7 +161,8 @@ fs::path default_cache_directory() {
     return value ? value : "";
   };
   if (fs::path dir = variable("WEFT_CACHE_DIR"); !dir.empty()) return dir;
-  if (fs::path dir = variable("XDG_CACHE_HOME"); dir.is_absolute()) return dir / "weft";  // the XDG standard ignores relative ones
+  if (fs::path dir = variable("XDG_CACHE_HOME"); dir.is_absolute())
+    return dir / "weft";  // the XDG standard ignores relative ones
   if (fs::path home = variable("HOME"); !home.empty()) return home / ".cache" / "weft";
   return {};
 }
@@ -182,7 +190,8 @@ PlanCache::Found PlanCache::find(const PlanKey& key) const {
     if (options_.memory) memory_cache().store(key, plan);
     return {plan, CacheOutcome::disk};
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::not_found) log(LogLevel::warning, "plan cache: {} cannot be used, recompiling: {}", file.string(), e.what());
+    if (e.code() != ErrorCode::not_found)
+      log(LogLevel::warning, "plan cache: {} cannot be used, recompiling: {}", file.string(), e.what());
     return {};
   }
 }
@@ -223,7 +232,8 @@ std::vector<Seen> scan(const fs::path& directory, bool clean, int64_t* freed = n
       seen.push_back({it->path(), bytes, it->last_write_time(gone)});
     }
   }
-  std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return std::tie(b.used, a.file) < std::tie(a.used, b.file); });
+  std::sort(seen.begin(), seen.end(),
+            [](const Seen& a, const Seen& b) { return std::tie(b.used, a.file) < std::tie(a.used, b.file); });
   return seen;
 }
 }  // namespace
@@ -250,8 +260,10 @@ int64_t PlanCache::collect(int64_t bytes) const {
   int64_t freed = 0, kept = 0;
   for (const Seen& seen : scan(directory_, true, &freed)) {
     std::error_code error;
-    if (kept + seen.bytes <= bytes) kept += seen.bytes;
-    else if (fs::remove_all(seen.file, error) != static_cast<uintmax_t>(-1)) freed += seen.bytes;
+    if (kept + seen.bytes <= bytes)
+      kept += seen.bytes;
+    else if (fs::remove_all(seen.file, error) != static_cast<uintmax_t>(-1))
+      freed += seen.bytes;
   }
   return freed;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Plans by structure: memory first, then disk. A wrong, damaged, foreign or stale entry is a miss, never a wrong answer.
+// Plans by structure: memory first, then disk. A wrong, damaged, foreign or stale entry is a miss, never a wrong
+// answer.
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -15,9 +16,9 @@ namespace weft::runtime {
 
 struct CacheOptions {
   bool memory = true, disk = true;
-  bool refresh = false;                    ///< never found, but stored
-  std::filesystem::path directory;        ///< empty = default_cache_directory()
-  int64_t disk_bytes = int64_t{512} << 20; ///< the least recently used entries go beyond this
+  bool refresh = false;                     ///< never found, but stored
+  std::filesystem::path directory;          ///< empty = default_cache_directory()
+  int64_t disk_bytes = int64_t{512} << 20;  ///< the least recently used entries go beyond this
 };
 /// $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft; empty where none is set.
 std::filesystem::path default_cache_directory();
@@ -30,8 +31,8 @@ struct PlanKey {
   Hash128 hash;
   std::string text;
 };
-/// Key of a static graph: structure, options, rules, backends with versions, CPU, threads, format version. Names of nodes
-/// and tensors and values of parameters are not in it.
+/// Key of a static graph: structure, options, rules, backends with versions, CPU, threads, format version. Names of
+/// nodes and tensors and values of parameters are not in it.
 PlanKey plan_key(const ir::Graph& graph, std::span<const ir::Target* const> targets, const passes::Options& options);
 
 /// The plan with inputs and parameters in the order of the key (those that nothing reads are dropped): what is stored.
@@ -42,9 +43,9 @@ ir::Plan plan_for_graph(const ir::Plan& canonical, const ir::Graph& graph);
 struct CacheEntryInfo {
   std::filesystem::path file;
   int64_t bytes = 0;
-  double age_seconds = 0;      ///< since it was last used
-  std::string graph_name;      ///< empty where the entry cannot be read
-  std::string problem;         ///< why it cannot be used here; empty where it can
+  double age_seconds = 0;  ///< since it was last used
+  std::string graph_name;  ///< empty where the entry cannot be read
+  std::string problem;     ///< why it cannot be used here; empty where it can
 };
 
 /// One directory of plans, shared by all threads and processes; and the memory in front of it, shared by this process.

@@ -23,7 +23,9 @@ template <typename... Args>
 struct Range {
   int64_t begin = 0, end = 0;
   bool empty() const { return begin >= end; }
-  bool overlaps(const Range& other) const { return !empty() && !other.empty() && begin < other.end && other.begin < end; }
+  bool overlaps(const Range& other) const {
+    return !empty() && !other.empty() && begin < other.end && other.begin < end;
+  }
 };
 
 class Checker {
@@ -55,7 +57,8 @@ class Checker {
   static int64_t bytes_of(const ir::TensorType& type) {
     if (!ir::is_static(type.shape)) bad("{} has symbolic dimensions", to_string(type));
     int64_t bytes = 0;
-    if (__builtin_mul_overflow(type.elements(), static_cast<int64_t>(size_of(type.dtype)), &bytes) || bytes > kMostBytes)
+    if (__builtin_mul_overflow(type.elements(), static_cast<int64_t>(size_of(type.dtype)), &bytes) ||
+        bytes > kMostBytes)
       bad("{} is too large", to_string(type));
     return bytes;
   }
@@ -74,20 +77,30 @@ class Checker {
     const Buffer& b = plan_.buffers[id];
     if (b.bytes < 0 || b.bytes > kMostBytes) bad("buffer {} of {} bytes", id, b.bytes);
     auto known = [&](size_t count, auto bytes_at) {
-      if (b.index >= count || bytes_at(b.index) != b.bytes) bad("buffer {}: index {} of {}, {} bytes", id, b.index, count, b.bytes);
+      if (b.index >= count || bytes_at(b.index) != b.bytes)
+        bad("buffer {}: index {} of {}, {} bytes", id, b.index, count, b.bytes);
     };
     auto of_values = [&](const std::vector<ir::PlanValue>& values) {
       known(values.size(), [&](uint32_t i) { return bytes_of(values[i].type); });
     };
     switch (b.placement) {
-      case Placement::input: of_values(plan_.inputs); written_[id] = true; return;
-      case Placement::parameter: of_values(plan_.parameters); written_[id] = true; return;
-      case Placement::output: of_values(plan_.outputs); return;
+      case Placement::input:
+        of_values(plan_.inputs);
+        written_[id] = true;
+        return;
+      case Placement::parameter:
+        of_values(plan_.parameters);
+        written_[id] = true;
+        return;
+      case Placement::output:
+        of_values(plan_.outputs);
+        return;
       case Placement::constant:
         known(plan_.constants.size(), [&](uint32_t i) { return static_cast<int64_t>(plan_.constants[i].bytes()); });
         written_[id] = true;
         return;
-      case Placement::bound: return;
+      case Placement::bound:
+        return;
       case Placement::arena:
         if (b.offset < 0 || b.offset % kAlignment || b.offset > plan_.arena_bytes - b.bytes)
           bad("buffer {}: {} bytes at {} of an arena of {}", id, b.bytes, b.offset, plan_.arena_bytes);
@@ -106,15 +119,19 @@ class Checker {
                         step.operands.size(), step.outputs.size(), g.inputs().size(), g.outputs().size()));
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const Buffer& b = buffer(step.inputs[i]);
-      if (bytes_of(g.node(g.inputs()[i]).types[0]) != b.bytes) wrong(fmt::format("operand {} has {} bytes", i, b.bytes));
+      if (bytes_of(g.node(g.inputs()[i]).types[0]) != b.bytes)
+        wrong(fmt::format("operand {} has {} bytes", i, b.bytes));
       if (!written_[step.inputs[i].value]) wrong(fmt::format("operand {} is read before it is written", i));
-      bool fixed = b.placement == Placement::parameter || b.placement == Placement::constant || b.placement == Placement::bound;
-      if ((prologue || step.operands[i] == ir::OperandKind::parameter) && !fixed) wrong(fmt::format("operand {} is no parameter", i));
+      bool fixed =
+          b.placement == Placement::parameter || b.placement == Placement::constant || b.placement == Placement::bound;
+      if ((prologue || step.operands[i] == ir::OperandKind::parameter) && !fixed)
+        wrong(fmt::format("operand {} is no parameter", i));
     }
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const Buffer& b = buffer(step.outputs[i]);
       if (bytes_of(g.type(g.outputs()[i].value)) != b.bytes) wrong(fmt::format("result {} has {} bytes", i, b.bytes));
-      bool right = prologue ? b.placement == Placement::bound : b.placement == Placement::arena || b.placement == Placement::output;
+      bool right = prologue ? b.placement == Placement::bound
+                            : b.placement == Placement::arena || b.placement == Placement::output;
       if (!right) wrong(fmt::format("result {} is written to buffer {}", i, step.outputs[i].value));
       written_[step.outputs[i].value] = true;
     }
@@ -127,10 +144,12 @@ class Checker {
     if (r.parts < 1 || r.parts > kMostParts || r.scratch_bytes < 0 || r.scratch_bytes > kMostBytes / kMostParts)
       wrong(fmt::format("{} parts with {} bytes of scratch", r.parts, r.scratch_bytes));
     for (int operand : r.in_place)
-      if (operand < 0 || operand >= static_cast<int>(step.inputs.size())) wrong(fmt::format("in place of operand {}", operand));
+      if (operand < 0 || operand >= static_cast<int>(step.inputs.size()))
+        wrong(fmt::format("in place of operand {}", operand));
     if (prologue) return;
     int64_t total = scratch_total(r);
-    if (total > 0 && (step.scratch_offset < 0 || step.scratch_offset % kAlignment || step.scratch_offset > plan_.arena_bytes - total))
+    if (total > 0 && (step.scratch_offset < 0 || step.scratch_offset % kAlignment ||
+                      step.scratch_offset > plan_.arena_bytes - total))
       wrong(fmt::format("{} bytes of scratch at {} of an arena of {}", total, step.scratch_offset, plan_.arena_bytes));
     check_overlaps(step, total, wrong);
   }
@@ -150,19 +169,22 @@ class Checker {
       bool may = step.outputs.size() == 1 && std::count(in_place.begin(), in_place.end(), static_cast<int>(i)) > 0;
       for (BufferId out : step.outputs) {
         bool same = out == step.inputs[i] || range(out).overlaps(range(step.inputs[i]));
-        if (same && !(may && range(out).begin == range(step.inputs[i]).begin)) wrong(fmt::format("a result lies over operand {}", i));
+        if (same && !(may && range(out).begin == range(step.inputs[i]).begin))
+          wrong(fmt::format("a result lies over operand {}", i));
       }
     }
     for (size_t a = 0; a < step.outputs.size(); ++a) {
       if (scratch > 0 && own.overlaps(range(step.outputs[a]))) wrong(fmt::format("scratch lies over result {}", a));
       for (size_t b = 0; b < a; ++b)
-        if (step.outputs[a] == step.outputs[b] || range(step.outputs[a]).overlaps(range(step.outputs[b]))) wrong("results overlap");
+        if (step.outputs[a] == step.outputs[b] || range(step.outputs[a]).overlaps(range(step.outputs[b])))
+          wrong("results overlap");
     }
   }
 
   void check_copy(BufferId from, BufferId to) {
     const Buffer &f = buffer(from), &t = buffer(to);
-    if (t.placement != Placement::output || f.bytes != t.bytes || from == to) bad("copy of buffer {} to {}", from.value, to.value);
+    if (t.placement != Placement::output || f.bytes != t.bytes || from == to)
+      bad("copy of buffer {} to {}", from.value, to.value);
     if (!written_[from.value]) bad("copy of buffer {}, which is never written", from.value);
     written_[to.value] = true;
   }
@@ -173,7 +195,9 @@ class Checker {
 
 }  // namespace
 
-int64_t scratch_stride(const ir::KernelResources& r) { return (r.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t scratch_stride(const ir::KernelResources& r) {
+  return (r.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 int64_t scratch_total(const ir::KernelResources& r) { return scratch_stride(r) * r.parts; }
 
 void check_plan(const ir::Plan& plan) { Checker(plan).run(); }

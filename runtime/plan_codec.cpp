@@ -39,7 +39,10 @@ void put(ByteWriter& w, const ir::Step& step, const ProgramIndex& programs) {
   w.number<uint64_t>(step.operands.size());
   for (ir::OperandKind kind : step.operands) w.number(static_cast<uint8_t>(kind));
   const ir::KernelResources& r = step.resources;
-  w.number<int32_t>(r.parts).number<int64_t>(r.scratch_bytes).text(r.implementation).number<uint64_t>(r.in_place.size());
+  w.number<int32_t>(r.parts)
+      .number<int64_t>(r.scratch_bytes)
+      .text(r.implementation)
+      .number<uint64_t>(r.in_place.size());
   for (int operand : r.in_place) w.number<int32_t>(operand);
   w.number<int64_t>(step.scratch_offset).number<uint64_t>(step.nanoseconds).text(step.source);
 }
@@ -53,13 +56,19 @@ void put_programs(ByteWriter& w, const ir::Plan& plan, ProgramIndex& index) {
   std::vector<std::string_view> texts;
   for (const auto* steps : {&plan.prologue, &plan.steps})
     for (const ir::Step& step : *steps)
-      if (index.try_emplace(step.program->text(), static_cast<uint32_t>(texts.size())).second) texts.push_back(step.program->text());
+      if (index.try_emplace(step.program->text(), static_cast<uint32_t>(texts.size())).second)
+        texts.push_back(step.program->text());
   w.number<uint64_t>(texts.size());
   for (std::string_view text : texts) w.text(text);
 }
 
 void put(ByteWriter& w, const ir::PlanStats& s) {
-  w.number(s.graph_nodes).number(s.egraph_nodes).number(s.egraph_classes).number(s.steps).number(s.cost).number(s.lower_bound);
+  w.number(s.graph_nodes)
+      .number(s.egraph_nodes)
+      .number(s.egraph_classes)
+      .number(s.steps)
+      .number(s.cost)
+      .number(s.lower_bound);
   w.number<uint8_t>(s.proven).number(s.arena_lower_bound);
 }
 
@@ -143,7 +152,8 @@ std::vector<ir::Step> get_steps(ByteReader& r, const std::vector<ir::ProgramRef>
 
 ir::PlanStats get_stats(ByteReader& r) {
   ir::PlanStats s;
-  for (int64_t* field : {&s.graph_nodes, &s.egraph_nodes, &s.egraph_classes, &s.steps}) *field = r.number<int64_t>("statistics");
+  for (int64_t* field : {&s.graph_nodes, &s.egraph_nodes, &s.egraph_classes, &s.steps})
+    *field = r.number<int64_t>("statistics");
   s.cost = r.number<uint64_t>("cost");
   s.lower_bound = r.number<uint64_t>("lower bound");
   s.proven = r.number<uint8_t>("proven") != 0;
@@ -159,7 +169,11 @@ std::string encode_plan(const ir::Plan& plan) {
   put(w, plan.stats);
   w.number<uint64_t>(plan.buffers.size());
   for (const ir::Buffer& b : plan.buffers)
-    w.number(static_cast<uint8_t>(b.placement)).number(static_cast<uint8_t>(b.dtype)).number(b.bytes).number(b.offset).number(b.index);
+    w.number(static_cast<uint8_t>(b.placement))
+        .number(static_cast<uint8_t>(b.dtype))
+        .number(b.bytes)
+        .number(b.offset)
+        .number(b.index);
   put(w, plan.inputs);
   put(w, plan.outputs);
   put(w, plan.parameters);

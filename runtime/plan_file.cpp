@@ -28,10 +28,21 @@ uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) / kAlignmen
 std::string to_json(const Provenance& p) {
   json shapes = json::array();
   for (const auto& [name, dims] : p.shapes) shapes.push_back({name, dims});
-  json j = {{"weft", p.weft}, {"backends", p.backends}, {"cpu", p.cpu}, {"rules", p.rules}, {"model", p.model},
-            {"model_hash", p.model_hash}, {"precision", p.precision}, {"level", p.level}, {"threads", p.threads},
-            {"time_limit", p.time_limit}, {"skip", p.skip}, {"backend_names", p.backend_names}, {"shapes", shapes},
-            {"dims", p.dims}, {"binds", p.binds}};
+  json j = {{"weft", p.weft},
+            {"backends", p.backends},
+            {"cpu", p.cpu},
+            {"rules", p.rules},
+            {"model", p.model},
+            {"model_hash", p.model_hash},
+            {"precision", p.precision},
+            {"level", p.level},
+            {"threads", p.threads},
+            {"time_limit", p.time_limit},
+            {"skip", p.skip},
+            {"backend_names", p.backend_names},
+            {"shapes", shapes},
+            {"dims", p.dims},
+            {"binds", p.binds}};
   return j.dump(1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -113,8 +124,8 @@ class ModelSearch {
 };
 
 /// Where each parameter will be found: in the file that it is mapped from, in the model file, or behind the plan.
-std::vector<ParameterSource> place_parameters(const ir::Plan& plan, const std::vector<ir::Tensor>& parameters, const std::string& model,
-                                              bool embed) {
+std::vector<ParameterSource> place_parameters(const ir::Plan& plan, const std::vector<ir::Tensor>& parameters,
+                                              const std::string& model, bool embed) {
   MappedRanges ranges;
   ModelSearch search(embed ? "" : model);
   std::vector<ParameterSource> sources;
@@ -141,13 +152,15 @@ fs::path find_source(const std::string& recorded, const fs::path& plan_file) {
   if (fs::exists(recorded, error)) return recorded;
   fs::path beside = plan_file.parent_path() / fs::path(recorded).filename();
   if (fs::exists(beside, error)) return beside;
-  throw Error(ErrorCode::not_found, fmt::format("the weights are in '{}', which is not there (nor beside the plan)", recorded), plan_file.string());
+  throw Error(ErrorCode::not_found,
+              fmt::format("the weights are in '{}', which is not there (nor beside the plan)", recorded),
+              plan_file.string());
 }
 
 }  // namespace
 
-void write_plan_file(const fs::path& file, const Provenance& provenance, const ir::Plan& plan, const std::vector<ir::Tensor>& parameters,
-                     bool embed_weights) {
+void write_plan_file(const fs::path& file, const Provenance& provenance, const ir::Plan& plan,
+                     const std::vector<ir::Tensor>& parameters, bool embed_weights) {
   WEFT_CHECK(parameters.size() == plan.parameters.size());
   std::vector<ParameterSource> sources = place_parameters(plan, parameters, provenance.model, embed_weights);
   std::string json_text = to_json(provenance), body = encode_body(plan, sources);
@@ -172,7 +185,8 @@ PlanFile parse_plan_file(std::string_view bytes) {
   ByteReader r(parts.plan);
   result.plan = decode_plan(r.text("plan"));
   size_t count = r.count(32, "parameters");
-  if (count != result.plan.parameters.size()) fail(ErrorCode::parse, "{} weights for {} parameters", count, result.plan.parameters.size());
+  if (count != result.plan.parameters.size())
+    fail(ErrorCode::parse, "{} weights for {} parameters", count, result.plan.parameters.size());
   for (size_t i = 0; i < count; ++i) {
     ParameterSource source;
     source.name = result.plan.parameters[i].name;
@@ -182,9 +196,11 @@ PlanFile parse_plan_file(std::string_view bytes) {
     source.file = r.text("file");
     source.offset = r.number<uint64_t>("offset");
     if (source.file.empty()) {
-      uint64_t there = bytes.size() - std::min<uint64_t>(bytes.size(), parts.weights_at), size = static_cast<uint64_t>(source.type.bytes());
+      uint64_t there = bytes.size() - std::min<uint64_t>(bytes.size(), parts.weights_at),
+               size = static_cast<uint64_t>(source.type.bytes());
       if (source.offset > there || size > there - source.offset)
-        fail(ErrorCode::parse, "cut short: weight '{}' of {} bytes at {} of {}", source.name, size, source.offset, there);
+        fail(ErrorCode::parse, "cut short: weight '{}' of {} bytes at {} of {}", source.name, size, source.offset,
+             there);
       source.offset += parts.weights_at;
     }
     result.parameters.push_back(std::move(source));
@@ -206,7 +222,8 @@ std::string unusable_here(const Provenance& p) {
   if (p.weft != version()) return fmt::format("made by weft {}, this is {}", p.weft, version());
   auto here = backend_versions();
   for (const auto& [name, wanted] : p.backends) {
-    auto found = std::find_if(here.begin(), here.end(), [&, n = std::string_view(name)](const auto& b) { return b.first == n; });
+    auto found =
+        std::find_if(here.begin(), here.end(), [&, n = std::string_view(name)](const auto& b) { return b.first == n; });
     if (found == here.end()) return fmt::format("made for backend {}, which this build lacks", name);
     if (found->second != wanted) return fmt::format("made for backend {} {}, here is {}", name, wanted, found->second);
   }
@@ -222,8 +239,10 @@ std::vector<ir::Tensor> load_parameters(const PlanFile& plan_file, const fs::pat
     std::string_view bytes = mapped->bytes();
     auto size = static_cast<uint64_t>(source.type.bytes());
     if (source.offset > bytes.size() || size > bytes.size() - source.offset)
-      throw Error(ErrorCode::parse, fmt::format("{} bytes at {} of a file of {}: the file has changed since the plan was made", size,
-                                                source.offset, bytes.size()), fmt::format("weight '{}' in '{}'", source.name, source.file));
+      throw Error(ErrorCode::parse,
+                  fmt::format("{} bytes at {} of a file of {}: the file has changed since the plan was made", size,
+                              source.offset, bytes.size()),
+                  fmt::format("weight '{}' in '{}'", source.name, source.file));
     ir::Tensor tensor = ir::Tensor::view(source.type, bytes.data() + source.offset, mapped);
     if (reinterpret_cast<uintptr_t>(tensor.data()) % size_of(source.type.dtype)) {  // a model file aligns nothing
       ir::Tensor copy = ir::Tensor::allocate(source.type);

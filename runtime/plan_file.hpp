@@ -16,18 +16,19 @@ namespace weft::runtime {
 
 /// What a plan was made from and for. Enough to make it again, and to say why it cannot run here.
 struct Provenance {
-  std::string weft;                             ///< version
-  std::map<std::string, std::string> backends;  ///< those that run steps of the plan: name -> version with libraries and CPU
-  std::string cpu;                              ///< model name, for people
-  std::string rules;                            ///< hash of the rule set
-  std::string model, model_hash;                ///< absolute path and content hash of the source; empty where there is none
+  std::string weft;  ///< version
+  std::map<std::string, std::string>
+      backends;                   ///< those that run steps of the plan: name -> version with libraries and CPU
+  std::string cpu;                ///< model name, for people
+  std::string rules;              ///< hash of the rule set
+  std::string model, model_hash;  ///< absolute path and content hash of the source; empty where there is none
   std::string precision;
   int level = 2, threads = 1;
   double time_limit = 0;
   std::vector<std::string> skip, backend_names;
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   std::map<std::string, int64_t> dims;
-  std::vector<std::string> binds;               ///< names of inputs that were fixed to a value
+  std::vector<std::string> binds;  ///< names of inputs that were fixed to a value
 };
 
 struct ParameterSource {

@@ -1,4 +1,5 @@
-// The key of a plan, and the form in which plans are stored: in the order of the key, whatever the graph's own order and names.
+// The key of a plan, and the form in which plans are stored: in the order of the key, whatever the graph's own order
+// and names.
 #include <atomic>
 #include <unordered_map>
 
@@ -26,7 +27,8 @@ std::vector<int> places_in_key(std::span<const ir::NodeId> leaves, const std::ve
 }
 
 /// Moves values (and the buffers that hold them) to new places; those without one are dropped, their buffers emptied.
-void reorder(ir::Plan& plan, std::vector<ir::PlanValue>& values, ir::Placement placement, const std::vector<int>& places, size_t count) {
+void reorder(ir::Plan& plan, std::vector<ir::PlanValue>& values, ir::Placement placement,
+             const std::vector<int>& places, size_t count) {
   WEFT_CHECK(places.size() == values.size(), "{} places for {} values", places.size(), values.size());
   std::vector<ir::PlanValue> moved(count);
   for (size_t i = 0; i < values.size(); ++i)
@@ -34,8 +36,10 @@ void reorder(ir::Plan& plan, std::vector<ir::PlanValue>& values, ir::Placement p
   for (ir::Buffer& buffer : plan.buffers) {
     if (buffer.placement != placement) continue;
     WEFT_CHECK(buffer.index < places.size());
-    if (places[buffer.index] >= 0) buffer.index = static_cast<uint32_t>(places[buffer.index]);
-    else buffer = {ir::Placement::bound, buffer.dtype, 0, 0, 0};
+    if (places[buffer.index] >= 0)
+      buffer.index = static_cast<uint32_t>(places[buffer.index]);
+    else
+      buffer = {ir::Placement::bound, buffer.dtype, 0, 0, 0};
   }
   values = std::move(moved);
 }
@@ -87,14 +91,16 @@ ir::Plan canonical_plan(const ir::Plan& plan, const ir::Graph& graph) {
   ir::Plan canonical = plan;
   auto inputs = ir::inputs_in_key_order(graph), parameters = ir::parameters_in_key_order(graph);
   reorder(canonical, canonical.inputs, ir::Placement::input, places_in_key(graph.inputs(), inputs), inputs.size());
-  reorder(canonical, canonical.parameters, ir::Placement::parameter, places_in_key(graph.parameters(), parameters), parameters.size());
+  reorder(canonical, canonical.parameters, ir::Placement::parameter, places_in_key(graph.parameters(), parameters),
+          parameters.size());
   return canonical;
 }
 
 ir::Plan plan_for_graph(const ir::Plan& canonical, const ir::Graph& graph) {
   ir::Plan plan = canonical;
   plan.graph_name = graph.name();
-  spread(plan, plan.inputs, ir::Placement::input, graph, graph.inputs(), places_in_key(graph.inputs(), ir::inputs_in_key_order(graph)));
+  spread(plan, plan.inputs, ir::Placement::input, graph, graph.inputs(),
+         places_in_key(graph.inputs(), ir::inputs_in_key_order(graph)));
   spread(plan, plan.parameters, ir::Placement::parameter, graph, graph.parameters(),
          places_in_key(graph.parameters(), ir::parameters_in_key_order(graph)));
   if (plan.outputs.size() != graph.outputs().size())

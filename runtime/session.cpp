@@ -58,7 +58,8 @@ struct Session::State::Entry {
 
 Session::State::State(SessionOptions given) : options(std::move(given)) {
   options.compile.threads = checked_threads(options.compile.threads);
-  options.compile_threads = options.compile_threads == 0 ? options.compile.threads : checked_threads(options.compile_threads);
+  options.compile_threads =
+      options.compile_threads == 0 ? options.compile.threads : checked_threads(options.compile_threads);
   if (options.specializations < 1) options.specializations = 1;
   targets = choose_targets(options.backends);
 }
@@ -68,7 +69,8 @@ void Session::State::set_graph(ir::Graph given) {
   for (const auto& [symbol, value] : ir::bind_shapes(given, options.shapes)) {
     auto [at, fresh] = bindings.emplace(symbol, value);
     if (at->second != value)
-      fail(ErrorCode::invalid_argument, "dimension {} is given as {}, but the input shapes make it {}", symbol, at->second, value);
+      fail(ErrorCode::invalid_argument, "dimension {} is given as {}, but the input shapes make it {}", symbol,
+           at->second, value);
   }
   if (!bindings.empty()) given = ir::specialize(given, bindings);
   graph = std::make_unique<ir::Graph>(std::move(given));
@@ -94,13 +96,17 @@ NamedShapes Session::State::complete_shapes(const NamedShapes& given) const {
   NamedShapes shapes;
   for (const NamedType& input : inputs) {
     auto found = std::find_if(given.begin(), given.end(), [&](const auto& s) { return s.first == input.name; });
-    if (found != given.end()) shapes.push_back(*found);
-    else if (ir::is_static(input.type.shape)) shapes.emplace_back(input.name, to_ints(input.type.shape));
+    if (found != given.end())
+      shapes.push_back(*found);
+    else if (ir::is_static(input.type.shape))
+      shapes.emplace_back(input.name, to_ints(input.type.shape));
     else
-      throw Error(ErrorCode::invalid_argument, fmt::format("no shape given for {}", to_string(input.type)), fmt::format("input '{}'", input.name));
+      throw Error(ErrorCode::invalid_argument, fmt::format("no shape given for {}", to_string(input.type)),
+                  fmt::format("input '{}'", input.name));
   }
   for (const auto& [name, dims] : given)
-    if (std::none_of(inputs.begin(), inputs.end(), [&, n = std::string_view(name)](const NamedType& t) { return t.name == n; }))
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [&, n = std::string_view(name)](const NamedType& t) { return t.name == n; }))
       throw Error(ErrorCode::not_found, "the model has no such input", fmt::format("input '{}'", name));
   return shapes;
 }
@@ -130,7 +136,8 @@ void Session::State::make(Entry& entry, const NamedShapes& shapes) {
     specialized = ir::specialize(*graph, ir::bind_shapes(*graph, shapes));
     source = &specialized;
     if (!source->is_static())
-      fail(ErrorCode::invalid_argument, "graph '{}' has dimensions that no input shape tells: give them by name", source->name());
+      fail(ErrorCode::invalid_argument, "graph '{}' has dimensions that no input shape tells: give them by name",
+           source->name());
   }
   auto start = std::chrono::steady_clock::now();
   std::shared_ptr<const ir::Plan> plan = find_or_compile(*source, report);
@@ -141,7 +148,8 @@ void Session::State::make(Entry& entry, const NamedShapes& shapes) {
     executable = compile_kernels(plan, options.compile_threads);
   } catch (const Error& e) {
     if (report.cache != CacheOutcome::memory && report.cache != CacheOutcome::disk) throw;
-    log(LogLevel::warning, "plan cache: the cached plan of '{}' cannot be used, recompiling: {}", source->name(), e.what());
+    log(LogLevel::warning, "plan cache: the cached plan of '{}' cannot be used, recompiling: {}", source->name(),
+        e.what());
     report.cache = CacheOutcome::miss;
     executable = compile_kernels(compile_fresh(*source, report, nullptr), options.compile_threads);
   }
@@ -158,21 +166,24 @@ std::shared_ptr<const ir::Plan> Session::State::find_or_compile(const ir::Graph&
   const passes::Options& compile = options.compile;
   if (!options.cache.memory && !options.cache.disk) return compile_fresh(source, report, nullptr);
   PlanKey key = plan_key(source, targets, compile);
-  bool observed = !compile.print_after.empty() || !compile.dump_dir.empty() || !compile.stop_after.empty() || options.cache.refresh;  // wants the passes to run
+  bool observed = !compile.print_after.empty() || !compile.dump_dir.empty() || !compile.stop_after.empty() ||
+                  options.cache.refresh;  // wants the passes to run
   if (!observed) {
     PlanCache::Found found = PlanCache(options.cache).find(key);
     report.cache = found.outcome;
     try {
       if (found.plan) return std::make_shared<const ir::Plan>(plan_for_graph(*found.plan, source));
     } catch (const Error& e) {
-      log(LogLevel::warning, "plan cache: the cached plan of '{}' cannot be used, recompiling: {}", source.name(), e.what());
+      log(LogLevel::warning, "plan cache: the cached plan of '{}' cannot be used, recompiling: {}", source.name(),
+          e.what());
     }
   }
   report.cache = CacheOutcome::miss;
   return compile_fresh(source, report, compile.stop_after.empty() ? &key : nullptr);
 }
 
-std::shared_ptr<const ir::Plan> Session::State::compile_fresh(const ir::Graph& source, SpecializationReport& report, const PlanKey* store_as) {
+std::shared_ptr<const ir::Plan> Session::State::compile_fresh(const ir::Graph& source, SpecializationReport& report,
+                                                              const PlanKey* store_as) {
   passes::CompileResult result = passes::compile(source, targets, options.compile);
   report.compile = std::move(result.report);
   auto canonical = std::make_shared<const ir::Plan>(canonical_plan(result.plan, source));
@@ -205,13 +216,16 @@ ir::NamedTensors Session::State::run(const ir::NamedTensors& given, const ir::Na
     for (const NamedType& input : inputs) {
       auto found = given.find(input.name);
       if (found == given.end())
-        throw Error(ErrorCode::invalid_argument, fmt::format("missing, expected {}", to_string(input.type)), fmt::format("input '{}'", input.name));
-      if (!found->second.defined()) throw Error(ErrorCode::invalid_argument, "no tensor given", fmt::format("input '{}'", input.name));
+        throw Error(ErrorCode::invalid_argument, fmt::format("missing, expected {}", to_string(input.type)),
+                    fmt::format("input '{}'", input.name));
+      if (!found->second.defined())
+        throw Error(ErrorCode::invalid_argument, "no tensor given", fmt::format("input '{}'", input.name));
       shapes.emplace_back(input.name, to_ints(found->second.shape()));
     }
   std::shared_ptr<Entry> entry = prepare(shapes);
   if (options.memory_limit > 0 && entry->bound->peak_bytes() > options.memory_limit)
-    fail(ErrorCode::limit, "a run takes {} bytes for its arena and outputs, {} are allowed", entry->bound->peak_bytes(), options.memory_limit);
+    fail(ErrorCode::limit, "a run takes {} bytes for its arena and outputs, {} are allowed", entry->bound->peak_bytes(),
+         options.memory_limit);
   if (entry->first_run_ms.load(std::memory_order_relaxed) != 0) return entry->bound->run(given, results);
   auto start = std::chrono::steady_clock::now();
   ir::NamedTensors outputs_by_name = entry->bound->run(given, results);
@@ -236,14 +250,17 @@ const SessionOptions& Session::options() const { return state_->options; }
 std::span<const ir::Target* const> Session::targets() const { return state_->targets; }
 
 ir::NamedTensors Session::run(const ir::NamedTensors& inputs) const { return state_->run(inputs, {}); }
-ir::NamedTensors Session::run(const ir::NamedTensors& inputs, const ir::NamedTensors& outputs) const { return state_->run(inputs, outputs); }
+ir::NamedTensors Session::run(const ir::NamedTensors& inputs, const ir::NamedTensors& outputs) const {
+  return state_->run(inputs, outputs);
+}
 
 std::shared_ptr<const BoundPlan> Session::prepare(const NamedShapes& shapes) const {
   if (!state_->is_static) return state_->prepare(state_->complete_shapes(shapes))->bound;
   for (const auto& [name, dims] : state_->complete_shapes(shapes))
     for (const NamedType& input : state_->inputs)
       if (input.name == name && ir::to_shape(dims) != input.type.shape)
-        throw Error(ErrorCode::type_mismatch, fmt::format("shape {} given, {} expected", to_string(ir::to_shape(dims)), to_string(input.type)),
+        throw Error(ErrorCode::type_mismatch,
+                    fmt::format("shape {} given, {} expected", to_string(ir::to_shape(dims)), to_string(input.type)),
                     fmt::format("input '{}'", name));
   return state_->prepare({})->bound;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A model that runs: it is loaded once, compiles itself for the shapes that come (from the plan cache where it can), and
-// runs from any number of threads.
+// A model that runs: it is loaded once, compiles itself for the shapes that come (from the plan cache where it can),
+// and runs from any number of threads.
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -24,8 +24,8 @@ struct SessionOptions {
   ir::DimBindings dims;               ///< values of symbolic dimensions, by name
   ir::NamedTensors binds;             ///< inputs fixed to a value: they become constants of the model
   CacheOptions cache;
-  size_t specializations = 16;        ///< compiled shapes kept of a symbolic model; the least recently used one goes
-  int64_t memory_limit = 0;           ///< bytes that arena and outputs of one run may take; 0 = no limit
+  size_t specializations = 16;  ///< compiled shapes kept of a symbolic model; the least recently used one goes
+  int64_t memory_limit = 0;     ///< bytes that arena and outputs of one run may take; 0 = no limit
 };
 
 /// What happened to one compiled shape.
@@ -40,26 +40,26 @@ struct SpecializationReport {
   passes::CompileReport compile;  ///< empty where the plan came from a cache
 };
 struct SessionReport {
-  double load_ms = 0;  ///< reading and importing the model
+  double load_ms = 0;                                 ///< reading and importing the model
   std::vector<SpecializationReport> specializations;  ///< those still kept, oldest first
 };
 
 /// Thread-safe: run() and all queries may be called from several threads at once. Movable. Everything throws Error.
 class Session {
  public:
-  /// Loads a model by its extension: .onnx, or .weft (a compiled plan; where it was made on another machine or by another
-  /// version it is recompiled when it holds its model's path, with one log line saying why).
+  /// Loads a model by its extension: .onnx, or .weft (a compiled plan; where it was made on another machine or by
+  /// another version it is recompiled when it holds its model's path, with one log line saying why).
   static Session load(const std::filesystem::path& model, SessionOptions options = {});
   explicit Session(ir::Graph graph, SessionOptions options = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Writes the compiled form for these shapes as a .weft file. Weights stay in the model file unless `embed_weights` (or
-  /// where they are in no file).
+  /// Writes the compiled form for these shapes as a .weft file. Weights stay in the model file unless `embed_weights`
+  /// (or where they are in no file).
   void save(const std::filesystem::path& file, const NamedShapes& shapes = {}, bool embed_weights = false) const;
 
-  const std::vector<NamedType>& inputs() const;   ///< types may have symbolic dimensions
+  const std::vector<NamedType>& inputs() const;  ///< types may have symbolic dimensions
   const std::vector<NamedType>& outputs() const;
   /// Null where the session runs a .weft file that needed no recompiling.
   const ir::Graph* graph() const;
@@ -69,10 +69,12 @@ class Session {
 
   /// Runs on tensors by name and returns fresh outputs by name. The first run of a new set of shapes compiles.
   ir::NamedTensors run(const ir::NamedTensors& inputs) const;
-  /// As above into the caller's tensors: `outputs` may name some or all outputs, of the right type; the others are fresh.
+  /// As above into the caller's tensors: `outputs` may name some or all outputs, of the right type; the others are
+  /// fresh.
   ir::NamedTensors run(const ir::NamedTensors& inputs, const ir::NamedTensors& outputs) const;
 
-  /// The compiled form for these input shapes (none needed where the model is static); compiles it where it is not there.
+  /// The compiled form for these input shapes (none needed where the model is static); compiles it where it is not
+  /// there.
   std::shared_ptr<const BoundPlan> prepare(const NamedShapes& shapes = {}) const;
   /// Bytes of arena and outputs that one run takes, known before it.
   int64_t peak_bytes(const NamedShapes& shapes = {}) const;

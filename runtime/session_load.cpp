@@ -1,4 +1,5 @@
-// Sessions from files and to files. Apart from session.cpp, so that a program that builds its own graphs links no importer.
+// Sessions from files and to files. Apart from session.cpp, so that a program that builds its own graphs links no
+// importer.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -93,10 +94,13 @@ Session Session::load_plan(const fs::path& file, SessionOptions options) {
       return Session(std::move(state));
     }
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::unsupported || provenance.weft.empty()) throw e.where() == file.string() ? e : e.within(file.string());
+    if (e.code() != ErrorCode::unsupported || provenance.weft.empty())
+      throw e.where() == file.string() ? e : e.within(file.string());
     reason = e.what();  // another format, or a kernel that has changed
   }
-  auto refuse = [&](const std::string& why) { throw Error(ErrorCode::unsupported, fmt::format("{}; {}", reason, why), file.string()); };
+  auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}; {}", reason, why), file.string());
+  };
   std::error_code error;
   if (!provenance.binds.empty()) refuse("inputs were bound to values when it was compiled: compile it again");
   if (provenance.model.empty() || !fs::exists(provenance.model, error))
@@ -114,7 +118,9 @@ Session Session::load(const fs::path& model, SessionOptions options) {
 
 void Session::save(const fs::path& file, const NamedShapes& shapes, bool embed_weights) const {
   const State& state = *state_;
-  if (!state.graph) throw Error(ErrorCode::invalid_argument, "a session that was loaded from a plan file cannot be saved again", file.string());
+  if (!state.graph)
+    throw Error(ErrorCode::invalid_argument, "a session that was loaded from a plan file cannot be saved again",
+                file.string());
   std::shared_ptr<const BoundPlan> bound = prepare(shapes);
   const ir::Plan& plan = bound->plan();
   Provenance p;

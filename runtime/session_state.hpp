@@ -21,7 +21,8 @@ struct Session::State {
   std::shared_ptr<Entry> prepare(const NamedShapes& shapes);
   void make(Entry& entry, const NamedShapes& shapes);
   std::shared_ptr<const ir::Plan> find_or_compile(const ir::Graph& source, SpecializationReport& report);
-  std::shared_ptr<const ir::Plan> compile_fresh(const ir::Graph& source, SpecializationReport& report, const PlanKey* store_as);
+  std::shared_ptr<const ir::Plan> compile_fresh(const ir::Graph& source, SpecializationReport& report,
+                                                const PlanKey* store_as);
   ir::NamedTensors run(const ir::NamedTensors& given, const ir::NamedTensors& results);
 
   SessionOptions options;

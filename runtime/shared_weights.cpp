@@ -42,9 +42,18 @@ struct PackedWithKernel {
 };
 
 // Never destroyed: bound plans may outlive other statics.
-auto& kernels() { static auto& map = *new WeakMap<const backends::Kernel>; return map; }
-auto& packed_forms() { static auto& map = *new WeakMap<const PackedWithKernel>; return map; }
-auto& tensors() { static auto& map = *new WeakMap<const ir::Tensor>; return map; }
+auto& kernels() {
+  static auto& map = *new WeakMap<const backends::Kernel>;
+  return map;
+}
+auto& packed_forms() {
+  static auto& map = *new WeakMap<const PackedWithKernel>;
+  return map;
+}
+auto& tensors() {
+  static auto& map = *new WeakMap<const ir::Tensor>;
+  return map;
+}
 
 ir::Tensor owned_view(const std::shared_ptr<const ir::Tensor>& tensor) {
   return ir::Tensor::view(tensor->type(), tensor->data(), tensor);
@@ -54,7 +63,10 @@ ir::Tensor owned_view(const std::shared_ptr<const ir::Tensor>& tensor) {
 
 Hash128 kernel_key(const ir::Step& step, int threads) {
   Hasher h;
-  h.hash(step.program->hash()).text(step.program->text()).text(step.backend).text(backends::backend(step.backend).version());
+  h.hash(step.program->hash())
+      .text(step.program->text())
+      .text(step.backend)
+      .text(backends::backend(step.backend).version());
   h.u64(static_cast<uint64_t>(threads)).u64(step.operands.size());
   for (ir::OperandKind kind : step.operands) h.u64(static_cast<uint64_t>(kind));
   return h.finish();
@@ -69,7 +81,8 @@ SharedPacked share_packed(const Hash128& key, const SharedKernel& kernel,
   if (!entry) {
     std::unique_ptr<backends::PackedParameters> packed = make();
     if (!packed) return nullptr;
-    entry = packed_forms().insert(key, std::make_shared<const PackedWithKernel>(PackedWithKernel{kernel, std::move(packed)}));
+    entry = packed_forms().insert(
+        key, std::make_shared<const PackedWithKernel>(PackedWithKernel{kernel, std::move(packed)}));
   }
   return {entry, entry->packed.get()};
 }

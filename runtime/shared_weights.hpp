@@ -1,6 +1,6 @@
 #pragma once
-// What sessions of one process share: compiled kernels by what they compute, prologue results and packed weights by content.
-// Everything is held weakly: it lives as long as some bound plan does.
+// What sessions of one process share: compiled kernels by what they compute, prologue results and packed weights by
+// content. Everything is held weakly: it lives as long as some bound plan does.
 #include <functional>
 #include <memory>
 

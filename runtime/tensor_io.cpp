@@ -29,11 +29,13 @@ using Member = std::unique_ptr<zip_file_t, decltype([](zip_file_t* f) { zip_fclo
 
 std::string read_member(zip_t* archive, zip_int64_t index, std::string& name) {
   zip_stat_t stat;
-  if (zip_stat_index(archive, static_cast<zip_uint64_t>(index), 0, &stat) != 0) fail(ErrorCode::parse, "npz: {}", zip_strerror(archive));
+  if (zip_stat_index(archive, static_cast<zip_uint64_t>(index), 0, &stat) != 0)
+    fail(ErrorCode::parse, "npz: {}", zip_strerror(archive));
   constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
   if ((stat.valid & kNeeded) != kNeeded) fail(ErrorCode::parse, "npz: member {} has no size", index);
   name = stat.name;
-  if (stat.size > (stat.comp_size + 1) * kDeflateMost) fail(ErrorCode::parse, "npz: '{}' claims {} bytes in {}", name, stat.size, stat.comp_size);
+  if (stat.size > (stat.comp_size + 1) * kDeflateMost)
+    fail(ErrorCode::parse, "npz: '{}' claims {} bytes in {}", name, stat.size, stat.comp_size);
   Member member(zip_fopen_index(archive, static_cast<zip_uint64_t>(index), 0));
   if (!member) fail(ErrorCode::parse, "npz: '{}': {}", name, zip_strerror(archive));
   std::string bytes(stat.size, '\0');
@@ -44,7 +46,8 @@ std::string read_member(zip_t* archive, zip_int64_t index, std::string& name) {
     at += static_cast<size_t>(n);
   }
   char beyond;
-  if (zip_fread(member.get(), &beyond, 1) != 0) fail(ErrorCode::parse, "npz: '{}' is damaged", name);  // also checks the CRC
+  if (zip_fread(member.get(), &beyond, 1) != 0)
+    fail(ErrorCode::parse, "npz: '{}' is damaged", name);  // also checks the CRC
   return bytes;
 }
 
@@ -118,7 +121,9 @@ ir::NamedTensors load_tensors(const fs::path& file) {
 
 ir::Tensor load_tensor(const fs::path& file) {
   ir::NamedTensors tensors = load_tensors(file);
-  if (tensors.size() != 1) throw Error(ErrorCode::invalid_argument, fmt::format("holds {} tensors, one expected", tensors.size()), file.string());
+  if (tensors.size() != 1)
+    throw Error(ErrorCode::invalid_argument, fmt::format("holds {} tensors, one expected", tensors.size()),
+                file.string());
   return tensors.begin()->second;
 }
 
@@ -127,7 +132,8 @@ void save_tensors(const fs::path& file, const ir::NamedTensors& tensors) {
     std::string extension = file.extension().string();
     if (extension == ".npz") return save_npz(file, tensors);
     if (extension != ".npy") fail(ErrorCode::invalid_argument, "tensors are written to .npz or .npy");
-    if (tensors.size() != 1) fail(ErrorCode::invalid_argument, "{} tensors do not fit in one .npy: name a .npz", tensors.size());
+    if (tensors.size() != 1)
+      fail(ErrorCode::invalid_argument, "{} tensors do not fit in one .npy: name a .npz", tensors.size());
     write_file_atomically(file, format_npy(tensors.begin()->second));
   });
 }

@@ -99,7 +99,8 @@ void* wait_at_gate(void* argument) {
 int startable(int wanted) {
   Gate gate;
   std::vector<pthread_t> threads;
-  for (pthread_t thread; static_cast<int>(threads.size()) < wanted && pthread_create(&thread, nullptr, wait_at_gate, &gate) == 0;)
+  for (pthread_t thread;
+       static_cast<int>(threads.size()) < wanted && pthread_create(&thread, nullptr, wait_at_gate, &gate) == 0;)
     threads.push_back(thread);
   {
     std::lock_guard lock(gate.mutex);
@@ -142,7 +143,8 @@ int default_threads() {
 }
 
 int checked_threads(int64_t asked) {
-  if (asked < 0) fail(ErrorCode::invalid_argument, "{} threads: expected 0 (as many as the process may use) or more", asked);
+  if (asked < 0)
+    fail(ErrorCode::invalid_argument, "{} threads: expected 0 (as many as the process may use) or more", asked);
   if (asked == 0) return default_threads();
   if (asked > kMostThreads) {
     log(LogLevel::warning, "{} threads asked for, {} used", asked, kMostThreads);
@@ -160,7 +162,8 @@ int threads_from_text(std::string_view text, std::string_view name) {
 }
 
 struct ThreadBudget::Arena {
-  std::optional<tbb::global_control> more;  // TBB starts no more than one thread a CPU unless told that more are allowed
+  std::optional<tbb::global_control>
+      more;  // TBB starts no more than one thread a CPU unless told that more are allowed
   tbb::task_arena arena;
   explicit Arena(int threads) : arena(threads, 1) {
     if (threads > tbb::info::default_concurrency())
@@ -198,9 +201,12 @@ void run_parts_parallel(int parts, void (*call)(const void*, int), const void* f
   if (parts <= 0) return;
   // Isolated: a thread that waits for its parts must not take up another run of the same arena in the meantime.
   tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(tbb::blocked_range<int>(0, parts, 1), [&](const tbb::blocked_range<int>& r) {
-      for (int part = r.begin(); part != r.end(); ++part) call(f, part);
-    }, tbb::simple_partitioner());
+    tbb::parallel_for(
+        tbb::blocked_range<int>(0, parts, 1),
+        [&](const tbb::blocked_range<int>& r) {
+          for (int part = r.begin(); part != r.end(); ++part) call(f, part);
+        },
+        tbb::simple_partitioner());
   });
 }
 

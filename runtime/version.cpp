@@ -11,7 +11,8 @@ std::string_view build_info() { return WEFT_BUILD; }
 
 std::vector<std::pair<std::string, std::string>> backend_versions() {
   std::vector<std::pair<std::string, std::string>> versions;
-  for (const backends::Backend* backend : backends::registry()) versions.emplace_back(backend->name(), backend->version());
+  for (const backends::Backend* backend : backends::registry())
+    versions.emplace_back(backend->name(), backend->version());
   return versions;
 }
 

@@ -12,7 +12,10 @@ namespace {
 class Binder {
  public:
   Binder(const Executable& executable, const std::vector<ir::Tensor>& parameters, int threads)
-      : executable_(executable), plan_(*executable.plan), parameters_(parameters), threads_(threads),
+      : executable_(executable),
+        plan_(*executable.plan),
+        parameters_(parameters),
+        threads_(threads),
         identity_(plan_.buffers.size()) {
     bound_.tensors.resize(plan_.buffers.size());
   }
@@ -31,7 +34,8 @@ class Binder {
   }
 
  private:
-  /// Contents of everything that the prologue or a packing kernel reads. Prologue results are known by how they come about.
+  /// Contents of everything that the prologue or a packing kernel reads. Prologue results are known by how they come
+  /// about.
   void hash_contents() {
     std::set<uint32_t> wanted;
     auto want = [&](ir::BufferId id) {
@@ -43,7 +47,8 @@ class Binder {
       for (size_t i = 0; i < step.inputs.size(); ++i)
         if (step.operands[i] == ir::OperandKind::parameter) want(step.inputs[i]);
     std::vector<uint32_t> list(wanted.begin(), wanted.end());
-    for_each_index(threads_, list.size(), [&](size_t i) { identity_[list[i]] = bound_.tensors[list[i]].content_hash(); });
+    for_each_index(threads_, list.size(),
+                   [&](size_t i) { identity_[list[i]] = bound_.tensors[list[i]].content_hash(); });
   }
 
   Hash128 step_identity(const ir::Step& step, int threads) const {
@@ -82,7 +87,9 @@ class Binder {
     ir::Tensor scratch = ir::Tensor::allocate({ir::DType::u8, {ir::Dim(scratch_total(resources))}});
     try {
       for (int part = 0; part < resources.parts; ++part)
-        kernel.run({inputs, outputs, static_cast<char*>(scratch.mutable_data()) + part * scratch_stride(resources), nullptr}, part);
+        kernel.run(
+            {inputs, outputs, static_cast<char*>(scratch.mutable_data()) + part * scratch_stride(resources), nullptr},
+            part);
     } catch (const Error& e) {
       throw e.within(describe_step(step));
     }
@@ -125,8 +132,10 @@ class Binder {
       for (ir::BufferId id : step.inputs) read[id.value] = true;
     for (auto [from, to] : plan_.copies) read[from.value] = true;
     for (size_t b = 0; b < read.size(); ++b) {
-      if (!read[b]) bound_.tensors[b] = {};
-      else if (plan_.buffers[b].placement == ir::Placement::bound) bound_.bytes += plan_.buffers[b].bytes;
+      if (!read[b])
+        bound_.tensors[b] = {};
+      else if (plan_.buffers[b].placement == ir::Placement::bound)
+        bound_.bytes += plan_.buffers[b].bytes;
     }
   }
 
@@ -140,7 +149,8 @@ class Binder {
 
 }  // namespace
 
-BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters, int compile_threads) {
+BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters,
+                          int compile_threads) {
   return Binder(executable, parameters, compile_threads).run();
 }
 

@@ -9,13 +9,14 @@
 namespace weft::runtime {
 
 struct BoundWeights {
-  std::vector<ir::Tensor> tensors;   ///< by buffer: parameters, constants and prologue results that runs read; else undefined
+  std::vector<ir::Tensor>
+      tensors;  ///< by buffer: parameters, constants and prologue results that runs read; else undefined
   std::vector<SharedPacked> packed;  ///< by step; null where the kernel packs nothing
   int64_t bytes = 0;                 ///< of prologue results and packed forms
 };
 
-/// `parameters` in the order of plan.parameters, already checked. Uses what other bound plans of the process have made of
-/// the same bytes.
+/// `parameters` in the order of plan.parameters, already checked. Uses what other bound plans of the process have made
+/// of the same bytes.
 BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters, int compile_threads);
 
 }  // namespace weft::runtime

@@ -29,7 +29,8 @@ TEST_CASE("M02: threads of one session get what a single thread gets") {
     for (int t = 0; t < 8; ++t)
       users.emplace_back([&, t] {
         Tensor x = all(session->inputs()[0].type, t);
-        for (int i = 0; i < 50; ++i) wrong[static_cast<size_t>(t)] += !session->run({{"x", x}}).at("y").same_bits(want[static_cast<size_t>(t)]);
+        for (int i = 0; i < 50; ++i)
+          wrong[static_cast<size_t>(t)] += !session->run({{"x", x}}).at("y").same_bits(want[static_cast<size_t>(t)]);
       });
     for (std::thread& user : users) user.join();
     for (int count : wrong) CHECK(count == 0);
@@ -38,7 +39,8 @@ TEST_CASE("M02: threads of one session get what a single thread gets") {
 
 TEST_CASE("M02: compiling on one thread while another runs, and first runs at the same time") {
   SessionOptions options = plain();
-  Session symbolic = make_session("graph g(x: f32[N,8]) { w = parameter f32[8,8] \"w\"\n return y: softmax(matmul(x, w), axis=-1) }", options);
+  Session symbolic = make_session(
+      "graph g(x: f32[N,8]) { w = parameter f32[8,8] \"w\"\n return y: softmax(matmul(x, w), axis=-1) }", options);
   std::vector<std::thread> users;
   std::vector<int> wrong(6, 0);
   for (int t = 0; t < 6; ++t)
@@ -58,7 +60,8 @@ TEST_CASE("M02: compiling on one thread while another runs, and first runs at th
 TEST_CASE("M03: a bad index deep in a gather is one error, and the session goes on") {
   SessionOptions options = plain();
   options.compile.threads = 8;
-  Session session = make_session("graph g(t: f32[16,2], i: i64[100000]) { return y: neg(gather(t, i, axis=0)) }", options);
+  Session session =
+      make_session("graph g(t: f32[16,2], i: i64[100000]) { return y: neg(gather(t, i, axis=0)) }", options);
   Tensor table = random_tensor({ir::DType::f32, {16, 2}}, 1), good = Tensor::zeros({ir::DType::i64, {100000}});
   Tensor bad = Tensor::zeros({ir::DType::i64, {100000}});
   bad.mutable_as<int64_t>()[77777] = 99;
@@ -80,7 +83,8 @@ TEST_CASE("sessions of one process share kernels and packed weights, and arenas 
   ir::Graph graph = with_weights(ir::parse_graph(kSmallNet));
   Session a(graph, plain()), b(graph, plain());
   auto pa = a.prepare(), pb = b.prepare();
-  auto ea = compile_kernels(std::make_shared<const ir::Plan>(pa->plan()), 1), eb = compile_kernels(std::make_shared<const ir::Plan>(pb->plan()), 1);
+  auto ea = compile_kernels(std::make_shared<const ir::Plan>(pa->plan()), 1),
+       eb = compile_kernels(std::make_shared<const ir::Plan>(pb->plan()), 1);
   REQUIRE(ea->steps.size() == eb->steps.size());
   for (size_t s = 0; s < ea->steps.size(); ++s) CHECK(ea->steps[s] == eb->steps[s]);
   pa->trim();

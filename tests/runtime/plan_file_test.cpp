@@ -84,7 +84,11 @@ TEST_CASE("the check names what is wrong") {
   CHECK_THAT(broken([](ir::Plan& p) { p.steps[0].inputs.pop_back(); }), Contains("operands"));
   CHECK_THAT(broken([](ir::Plan& p) { p.steps[0].resources.parts = 0; }), Contains("parts"));
   CHECK_THAT(broken([](ir::Plan& p) { p.steps[0].resources.scratch_bytes = 1 << 20; }), Contains("scratch"));
-  CHECK_THAT(broken([](ir::Plan& p) { p.steps.pop_back(); p.copies.clear(); }), Contains("never written") || Contains("before it is written"));
+  CHECK_THAT(broken([](ir::Plan& p) {
+               p.steps.pop_back();
+               p.copies.clear();
+             }),
+             Contains("never written") || Contains("before it is written"));
   CHECK_THAT(broken([](ir::Plan& p) { p.copies[0].second = p.copies[0].first; }), Contains("copy"));
   CHECK_THAT(broken([](ir::Plan& p) { p.inputs[0].type.shape = {ir::Dim(99)}; }), Contains("'x'"));
   CHECK_THAT(broken([](ir::Plan& p) { p.buffers[0].bytes = -4; }), Contains("buffer"));
@@ -137,7 +141,11 @@ TEST_CASE("a plan file of elsewhere says why it cannot run") {
   CHECK_THAT(refused([](Provenance& p) { p.weft = "0.0.9"; }), Contains("0.0.9"));
   CHECK_THAT(refused([](Provenance& p) { p.backends["reference"] = "old"; }), Contains("reference old"));
   CHECK_THAT(refused([](Provenance& p) { p.backends["other"] = "1"; }), Contains("other"));
-  CHECK_THAT(refused([](Provenance& p) { p.weft = "0.0.9"; p.model = "/nowhere/m.onnx"; }), Contains("/nowhere/m.onnx"));
+  CHECK_THAT(refused([](Provenance& p) {
+               p.weft = "0.0.9";
+               p.model = "/nowhere/m.onnx";
+             }),
+             Contains("/nowhere/m.onnx"));
 }
 
 TEST_CASE("damaged plan files are told apart") {

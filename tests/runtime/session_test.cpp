@@ -26,7 +26,8 @@ TEST_CASE("a session agrees with the reference interpreter") {
 }
 
 TEST_CASE("C03: an output that is also an input is a copy") {
-  Session session = make_session("graph g(x: f32[]) { c = constant f32[] [0]\n return a: c, b: x, d: x, e: add(x, 1) }");
+  Session session =
+      make_session("graph g(x: f32[]) { c = constant f32[] [0]\n return a: c, b: x, d: x, e: add(x, 1) }");
   Tensor x = Tensor::scalar(2.3f);
   ir::NamedTensors got = session.run({{"x", x}});
   CHECK(values<float>(got.at("a")) == std::vector{0.f});
@@ -56,7 +57,8 @@ TEST_CASE("C06: inputs are checked by count, name, dtype and rank") {
   Tensor two = Tensor::from<float>({2}, {1, 2});
   CHECK_THROWS_WITH(session.run({{"x", two}}), Contains("'y'") && Contains("f32[2]"));
   CHECK_THROWS_WITH(session.run({{"x", two}, {"y", two}, {"w", two}}), Contains("'w'") && Contains("'x', 'y'"));
-  CHECK_THROWS_WITH(session.run({{"x", two}, {"y", Tensor::from<int32_t>({2}, {1, 2})}}), Contains("i32[2]") && Contains("f32[2]"));
+  CHECK_THROWS_WITH(session.run({{"x", two}, {"y", Tensor::from<int32_t>({2}, {1, 2})}}),
+                    Contains("i32[2]") && Contains("f32[2]"));
   CHECK_THROWS_WITH(session.run({{"x", two}, {"y", Tensor::from<float>({1, 2}, {1, 2})}}), Contains("f32[1,2]"));
   CHECK_THROWS_AS(session.run({{"x", two}, {"y", Tensor()}}), Error);
   CHECK(values<float>(session.run({{"x", two}, {"y", two}}).at("z")) == std::vector<float>{2, 4});
@@ -84,7 +86,8 @@ TEST_CASE("S08: a symbolic model runs each shape and keeps only so many") {
     Tensor x = random_tensor({ir::DType::f32, {n, 3}}, 3);
     Tensor y = session.run({{"x", x}, {"b", b}}).at("y");
     REQUIRE(y.shape() == ir::Shape{n, 3});
-    for (int64_t i = 0; i < y.elements(); ++i) CHECK(y.as<float>()[i] == std::max(0.f, x.as<float>()[i] + b.as<float>()[i % 3]));
+    for (int64_t i = 0; i < y.elements(); ++i)
+      CHECK(y.as<float>()[i] == std::max(0.f, x.as<float>()[i] + b.as<float>()[i % 3]));
   }
   CHECK(session.report().specializations.size() == 2);
   CHECK(session.peak_bytes({{"x", {4, 3}}}) >= 4 * 3 * 4);
@@ -101,7 +104,8 @@ TEST_CASE("shapes, dimensions and values given beforehand") {
   Session session = make_session(kText, options);
   REQUIRE(session.inputs().size() == 1);
   CHECK(session.inputs()[0].type.shape == ir::Shape{2, 3});
-  CHECK(values<float>(session.run({{"x", Tensor::zeros({ir::DType::f32, {2, 3}})}}).at("y")) == std::vector<float>{1, 2, 3, 1, 2, 3});
+  CHECK(values<float>(session.run({{"x", Tensor::zeros({ir::DType::f32, {2, 3}})}}).at("y")) ==
+        std::vector<float>{1, 2, 3, 1, 2, 3});
   options.dims.clear();
   options.shapes = {{"x", {4, 3}}};
   CHECK(make_session(kText, options).outputs()[0].type.shape == ir::Shape{4, 3});
@@ -116,7 +120,8 @@ TEST_CASE("M05: a memory limit is an error before the run") {
   SessionOptions options = plain();
   options.memory_limit = 1 << 20;
   Session session = make_session("graph g(x: f32[512,1024]) { return y: neg(x) }", options);
-  CHECK_THROWS_WITH(session.run({{"x", Tensor::zeros({ir::DType::f32, {512, 1024}})}}), Contains("1048576") && Contains("2097152"));
+  CHECK_THROWS_WITH(session.run({{"x", Tensor::zeros({ir::DType::f32, {512, 1024}})}}),
+                    Contains("1048576") && Contains("2097152"));
 }
 
 TEST_CASE("backends are chosen by name") {

@@ -24,7 +24,9 @@ std::string npy(const std::string& header, const std::string& data) {
   bytes += {'\x01', '\x00', static_cast<char>(header.size()), '\x00'};
   return bytes + header + data;
 }
-std::string floats(std::vector<float> values) { return {reinterpret_cast<const char*>(values.data()), values.size() * 4}; }
+std::string floats(std::vector<float> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * 4};
+}
 
 TEST_CASE("every dtype and rank survives npy") {
   for (int d = 0; d < ir::kDTypeCount; ++d)
@@ -41,8 +43,11 @@ TEST_CASE("npy as others write it") {
   Tensor t = parse_npy(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n", floats({1, 4, 2, 5, 3, 6})));
   CHECK(values<float>(t) == std::vector<float>{1, 2, 3, 4, 5, 6});
   CHECK(t.shape() == ir::Shape{2, 3});
-  CHECK(values<int32_t>(parse_npy(npy("{'descr': '>i4', 'fortran_order': False, 'shape': (1L,), }", std::string("\0\0\1\2", 4)))) == std::vector<int32_t>{258});
-  CHECK(parse_npy(npy("{\"shape\":(),\"fortran_order\":False,\"descr\":\"=f8\"}", std::string(8, '\0'))).type().rank() == 0);
+  CHECK(values<int32_t>(parse_npy(npy("{'descr': '>i4', 'fortran_order': False, 'shape': (1L,), }",
+                                      std::string("\0\0\1\2", 4)))) == std::vector<int32_t>{258});
+  CHECK(
+      parse_npy(npy("{\"shape\":(),\"fortran_order\":False,\"descr\":\"=f8\"}", std::string(8, '\0'))).type().rank() ==
+      0);
 }
 
 TEST_CASE("malformed npy is an error") {
@@ -51,12 +56,16 @@ TEST_CASE("malformed npy is an error") {
   for (size_t n = 0; n < good.size(); ++n) CHECK_THROWS_AS(parse_npy(good.substr(0, n)), Error);
   CHECK_THROWS_AS(parse_npy(good + "x"), Error);
   for (const char* header :
-       {"", "{", "{}", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (2}", "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
-        "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,)}", "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}",
-        "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "{'descr': '|O', 'fortran_order': False, 'shape': (2,)}",
+       {"", "{", "{}", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (2}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,)}",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807,)}", "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"}) {
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"}) {
     INFO(header);
     CHECK_THROWS_AS(parse_npy(npy(header, floats({1, 2}))), Error);
   }
@@ -73,7 +82,9 @@ TEST_CASE("malformed npy is an error") {
 
 TEST_CASE("npz and npy files") {
   TemporaryDirectory directory;
-  ir::NamedTensors tensors = {{"a", Tensor::from<float>({2}, {1, 2})}, {"b.c/d", Tensor::from<int64_t>({}, {7})}, {"é", Tensor::zeros({ir::DType::boolean, {0}})}};
+  ir::NamedTensors tensors = {{"a", Tensor::from<float>({2}, {1, 2})},
+                              {"b.c/d", Tensor::from<int64_t>({}, {7})},
+                              {"é", Tensor::zeros({ir::DType::boolean, {0}})}};
   save_tensors(directory / "t.npz", tensors);
   ir::NamedTensors again = load_tensors(directory / "t.npz");
   REQUIRE(again.size() == 3);

@@ -103,19 +103,29 @@ TEST_CASE("M03: exactly one exception reaches the caller, and the pool goes on")
     REQUIRE(caught == 1);
   }
   std::atomic<int> ran = 0;
-  CHECK_THROWS_AS(budget.run([&] { run_parts(4, [&](int) { run_parts(4, [&](int inner) {
-    ++ran;
-    if (inner == 2) fail(ErrorCode::invalid_argument, "nested");
-  }); }); }), Error);
+  CHECK_THROWS_AS(budget.run([&] {
+    run_parts(4, [&](int) {
+      run_parts(4, [&](int inner) {
+        ++ran;
+        if (inner == 2) fail(ErrorCode::invalid_argument, "nested");
+      });
+    });
+  }),
+                  Error);
   CHECK(ran >= 1);
-  CHECK_THROWS_AS(budget.run([] { run_parts(4, [](int) { throw std::runtime_error("foreign"); }); }), std::runtime_error);
+  CHECK_THROWS_AS(budget.run([] { run_parts(4, [](int) { throw std::runtime_error("foreign"); }); }),
+                  std::runtime_error);
 }
 
 TEST_CASE("items are spread and every index is seen") {
   std::vector<std::atomic<int>> seen(1000);
   for_each_index(4, seen.size(), [&](size_t i) { ++seen[i]; });
   for (auto& s : seen) CHECK(s == 1);
-  CHECK_THROWS_AS(for_each_index(4, 10, [](size_t i) { if (i == 3) fail(ErrorCode::limit, "three"); }), Error);
+  CHECK_THROWS_AS(for_each_index(4, 10,
+                                 [](size_t i) {
+                                   if (i == 3) fail(ErrorCode::limit, "three");
+                                 }),
+                  Error);
 }
 
 }  // namespace

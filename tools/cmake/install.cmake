@@ -21,7 +21,7 @@ endforeach()
 file(GLOB lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ir/ops/*.inc)
 install(FILES ${lists} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/ir/ops)
 
-configure_package_config_file(tools/cmake/weftConfig.cmake.in weftConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+configure_package_config_file(tools/cmake/weft_config.cmake.in weftConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 write_basic_package_version_file(weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 

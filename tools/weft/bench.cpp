@@ -5,9 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <numeric>
-
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "ir/support/error.hpp"
 #include "runtime/threads.hpp"
@@ -20,7 +19,9 @@ namespace weft::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 struct Result {
   int threads = 1;
@@ -49,9 +50,12 @@ struct Bench {
   void run() const {
     std::vector<Result> results;
     for (const std::string& count : threads) results.push_back(measure(runtime::threads_from_text(count)));
-    if (format == "json") json(results);
-    else if (format == "csv") csv(results);
-    else markdown(results);
+    if (format == "json")
+      json(results);
+    else if (format == "csv")
+      csv(results);
+    else
+      markdown(results);
   }
 
   Result measure(int count) const {
@@ -76,13 +80,15 @@ struct Bench {
     return result;
   }
 
-  void time_runs(const runtime::BoundPlan& bound, const ir::NamedTensors& feeds, const ir::NamedTensors& outputs, Result& result) const {
+  void time_runs(const runtime::BoundPlan& bound, const ir::NamedTensors& feeds, const ir::NamedTensors& outputs,
+                 Result& result) const {
     std::vector<ir::Tensor> in, out;
     for (const ir::PlanValue& v : bound.plan().inputs) in.push_back(feeds.at(v.name));
     for (const ir::PlanValue& v : bound.plan().outputs) out.push_back(outputs.at(v.name));
     for (auto start = Clock::now(); ms_since(start) < warmup * 1000;) bound.run(in, out);
-    for (auto start = Clock::now(); result.times.empty() || (iterations > 0 ? static_cast<int64_t>(result.times.size()) < iterations
-                                                                              : ms_since(start) < duration * 1000);) {
+    for (auto start = Clock::now();
+         result.times.empty() || (iterations > 0 ? static_cast<int64_t>(result.times.size()) < iterations
+                                                 : ms_since(start) < duration * 1000);) {
       auto begin = Clock::now();
       bound.run(in, out);
       result.times.push_back(ms_since(begin));
@@ -100,8 +106,8 @@ struct Bench {
     for (size_t i = 0; i < percentiles.size() + 3; ++i) fmt::print("---|");
     fmt::print("\n");
     for (const Result& r : results) {
-      fmt::print("| {} | {} | {:.1f} | {:.1f} | {} | {:.2f} | {} | {:.3f} | {:.3f} |", model.model, r.threads, r.load_ms, r.compile_ms, r.cache,
-                 r.first_ms, r.times.size(), r.times.front(), r.mean());
+      fmt::print("| {} | {} | {:.1f} | {:.1f} | {} | {:.2f} | {} | {:.3f} | {:.3f} |", model.model, r.threads,
+                 r.load_ms, r.compile_ms, r.cache, r.first_ms, r.times.size(), r.times.front(), r.mean());
       for (double p : percentiles) fmt::print(" {:.3f} |", r.percentile(p));
       fmt::print(" {:.1f} | {} | {:.2f} |\n", 1000 / r.mean(), r.steps, static_cast<double>(r.peak_bytes) / 1e6);
     }
@@ -116,8 +122,9 @@ struct Bench {
       return '"' + text + '"';
     };
     for (const Result& r : results) {
-      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{},{:.4f},{},{:.4f},{:.4f}", quoted(model.model), runtime::version(), quoted(std::string(runtime::build_info())),
-                 quoted(runtime::cpu_model()), r.threads, r.load_ms, r.compile_ms, r.cache, r.first_ms, r.times.size(), r.times.front(), r.mean());
+      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{},{:.4f},{},{:.4f},{:.4f}", quoted(model.model), runtime::version(),
+                 quoted(std::string(runtime::build_info())), quoted(runtime::cpu_model()), r.threads, r.load_ms,
+                 r.compile_ms, r.cache, r.first_ms, r.times.size(), r.times.front(), r.mean());
       for (double p : percentiles) fmt::print(",{:.4f}", r.percentile(p));
       fmt::print(",{},{}\n", r.steps, r.peak_bytes);
     }
@@ -131,8 +138,9 @@ struct Bench {
     j["cpu"] = runtime::cpu_model();
     for (const auto& [name, version] : runtime::backend_versions()) j["backends"][name] = version;
     for (const Result& r : results) {
-      nlohmann::ordered_json row = {{"threads", r.threads}, {"load_ms", r.load_ms}, {"compile_ms", r.compile_ms}, {"cache", r.cache},
-                                    {"first_run_ms", r.first_ms}, {"runs", r.times.size()}, {"min_ms", r.times.front()}, {"mean_ms", r.mean()}};
+      nlohmann::ordered_json row = {
+          {"threads", r.threads},       {"load_ms", r.load_ms},   {"compile_ms", r.compile_ms}, {"cache", r.cache},
+          {"first_run_ms", r.first_ms}, {"runs", r.times.size()}, {"min_ms", r.times.front()},  {"mean_ms", r.mean()}};
       for (double p : percentiles) row[heading(p) + "_ms"] = r.percentile(p);
       row["steps"] = r.steps;
       row["peak_bytes"] = r.peak_bytes;
@@ -149,13 +157,27 @@ void add_bench(CLI::App& app, Outcome&) {
   auto state = std::make_shared<Bench>();
   state->model.add(*command, ModelOptions::Threads::listed);
   state->inputs.add(*command);
-  command->add_option("--threads", state->threads, "thread counts to measure, by comma; 0: as many as the process may use")->delimiter(',')
-      ->check(CLI::Validator(check_threads, ""))->capture_default_str();
-  command->add_option("--warmup", state->warmup, "seconds of runs before those that count")->check(CLI::NonNegativeNumber)->capture_default_str();
-  auto* duration = command->add_option("--duration", state->duration, "seconds of runs that count")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--iterations", state->iterations, "runs that count, instead of --duration")->check(CLI::PositiveNumber)->excludes(duration);
-  command->add_option("--percentile", state->percentiles, "percentiles to report, by comma")->delimiter(',')->check(CLI::Range(0.0, 100.0))->capture_default_str();
-  command->add_option("--format", state->format, "md, json or csv")->check(CLI::IsMember({"md", "json", "csv"}))->capture_default_str();
+  command
+      ->add_option("--threads", state->threads, "thread counts to measure, by comma; 0: as many as the process may use")
+      ->delimiter(',')
+      ->check(CLI::Validator(check_threads, ""))
+      ->capture_default_str();
+  command->add_option("--warmup", state->warmup, "seconds of runs before those that count")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  auto* duration = command->add_option("--duration", state->duration, "seconds of runs that count")
+                       ->check(CLI::PositiveNumber)
+                       ->capture_default_str();
+  command->add_option("--iterations", state->iterations, "runs that count, instead of --duration")
+      ->check(CLI::PositiveNumber)
+      ->excludes(duration);
+  command->add_option("--percentile", state->percentiles, "percentiles to report, by comma")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--format", state->format, "md, json or csv")
+      ->check(CLI::IsMember({"md", "json", "csv"}))
+      ->capture_default_str();
   command->callback([state] { state->run(); });
 }
 

@@ -18,15 +18,16 @@ struct Cache {
     runtime::CacheOptions options;
     options.directory = directory;
     runtime::PlanCache cache(options);
-    if (cache.directory().empty()) fail(ErrorCode::not_found, "no cache directory: set WEFT_CACHE_DIR or HOME, or give --cache-dir");
+    if (cache.directory().empty())
+      fail(ErrorCode::not_found, "no cache directory: set WEFT_CACHE_DIR or HOME, or give --cache-dir");
     return cache;
   }
   void ls() const {
     runtime::PlanCache cache = open();
     int64_t total = 0, count = 0;
     for (const runtime::CacheEntryInfo& info : cache.list()) {
-      fmt::print("{:>10} bytes  {:>8.0f} s  {}  {}{}\n", info.bytes, info.age_seconds, info.file.filename().string(), info.graph_name,
-                 info.problem.empty() ? "" : "  (" + info.problem + ")");
+      fmt::print("{:>10} bytes  {:>8.0f} s  {}  {}{}\n", info.bytes, info.age_seconds, info.file.filename().string(),
+                 info.graph_name, info.problem.empty() ? "" : "  (" + info.problem + ")");
       total += info.bytes;
       ++count;
     }
@@ -51,13 +52,16 @@ void add_cache(CLI::App& app, Outcome&) {
   command->require_subcommand(1);
   auto add = [&](const char* name, const char* what, void (Cache::*f)() const) {
     CLI::App* sub = command->add_subcommand(name, what);
-    sub->add_option("--cache-dir", state->directory, "the directory (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
+    sub->add_option("--cache-dir", state->directory,
+                    "the directory (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
     sub->callback([state, f] { ((*state).*f)(); });
     return sub;
   };
   add("ls", "list plans, most recently used first", &Cache::ls);
   add("gc", "remove plans that cannot be used here, left-over files, and the oldest plans beyond a size", &Cache::gc)
-      ->add_option("--bytes", state->bytes, "size to keep")->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->add_option("--bytes", state->bytes, "size to keep")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add("clear", "remove all plans", &Cache::clear);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The sub-commands of weft, one file each. Each function adds its options to the program and what to do when it is called.
+// The sub-commands of weft, one file each. Each function adds its options to the program and what to do when it is
+// called.
 #include <CLI/CLI.hpp>
 
 namespace weft::tools {

@@ -20,8 +20,10 @@ struct Compile {
     if (!stop_after.empty()) return stop(options);
     if (stats) options.cache.refresh = true;  // the passes must run to be reported
     runtime::Session session = runtime::Session::load(model.model, options);
-    if (!output.empty()) session.save(output, {}, embed);
-    else session.prepare();
+    if (!output.empty())
+      session.save(output, {}, embed);
+    else
+      session.prepare();
     print(session);
   }
 
@@ -40,9 +42,11 @@ struct Compile {
     for (const runtime::SpecializationReport& s : session.report().specializations) {
       if (stats) fmt::print("{}", s.compile.to_text());
       const ir::Plan& plan = session.prepare(s.shapes)->plan();
-      fmt::print("{}: {} steps, peak {} bytes (arena {}, lower bound {}), plan {:.1f} ms ({}), kernels {:.1f} ms, weights {:.1f} ms\n",
-                 output.empty() ? plan.graph_name : output, plan.steps.size(), s.peak_bytes, plan.arena_bytes,
-                 plan.stats.arena_lower_bound, s.plan_ms, to_string(s.cache), s.kernels_ms, s.bind_ms);
+      fmt::print(
+          "{}: {} steps, peak {} bytes (arena {}, lower bound {}), plan {:.1f} ms ({}), kernels {:.1f} ms, weights "
+          "{:.1f} ms\n",
+          output.empty() ? plan.graph_name : output, plan.steps.size(), s.peak_bytes, plan.arena_bytes,
+          plan.stats.arena_lower_bound, s.plan_ms, to_string(s.cache), s.kernels_ms, s.bind_ms);
     }
   }
 };
@@ -56,9 +60,11 @@ void add_compile(CLI::App& app, Outcome&) {
   command->add_option("-o,--output", state->output, "the plan file to write")->check([](const std::string& name) {
     return name.ends_with(".weft") ? std::string() : "plan files end in .weft";
   });
-  command->add_flag("--embed-weights", state->embed, "put the weights into the plan file instead of pointing into the model");
+  command->add_flag("--embed-weights", state->embed,
+                    "put the weights into the plan file instead of pointing into the model");
   command->add_option("--stop-after", state->stop_after, "end the pipeline after this pass");
-  command->add_flag("--stats", state->stats, "print what each pass did, which rules fired and which kernels were taken");
+  command->add_flag("--stats", state->stats,
+                    "print what each pass did, which rules fired and which kernels were taken");
   command->callback([state] { state->run(); });
 }
 

@@ -20,11 +20,16 @@ struct Dot {
   void run() const {
     runtime::Session session = model.load();
     std::string text;
-    if (what == "plan") text = draw_plan(session.prepare()->plan(), draw);
-    else if (!session.graph()) fail(ErrorCode::unsupported, "a plan file holds no graph: draw it with --of plan");
-    else text = draw_graph(*session.graph(), draw);
-    if (output.empty() || output == "-") fmt::print("{}", text);
-    else runtime::write_file_atomically(output, text);
+    if (what == "plan")
+      text = draw_plan(session.prepare()->plan(), draw);
+    else if (!session.graph())
+      fail(ErrorCode::unsupported, "a plan file holds no graph: draw it with --of plan");
+    else
+      text = draw_graph(*session.graph(), draw);
+    if (output.empty() || output == "-")
+      fmt::print("{}", text);
+    else
+      runtime::write_file_atomically(output, text);
   }
 };
 
@@ -34,10 +39,14 @@ void add_dot(CLI::App& app, Outcome&) {
   CLI::App* command = app.add_subcommand("dot", "draw a model's graph or plan for Graphviz");
   auto state = std::make_shared<Dot>();
   state->model.add(*command);
-  command->add_option("--of", state->what, "graph or plan")->check(CLI::IsMember({"graph", "plan"}))->capture_default_str();
+  command->add_option("--of", state->what, "graph or plan")
+      ->check(CLI::IsMember({"graph", "plan"}))
+      ->capture_default_str();
   command->add_option("-o,--output", state->output, "file to write; standard output where absent or -");
-  command->add_option("--max-nodes", state->draw.max_nodes, "draw so many nodes, then one that counts the rest")->capture_default_str();
-  command->add_flag("--parameters", state->draw.parameters, "draw parameters and constants, and the prologue of a plan");
+  command->add_option("--max-nodes", state->draw.max_nodes, "draw so many nodes, then one that counts the rest")
+      ->capture_default_str();
+  command->add_flag("--parameters", state->draw.parameters,
+                    "draw parameters and constants, and the prologue of a plan");
   command->callback([state] { state->run(); });
 }
 

@@ -19,7 +19,8 @@ struct VertexStyle {
 using Picture = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, VertexStyle, std::string>;
 using Vertex = Picture::vertex_descriptor;
 
-constexpr std::string_view kInputFill = "#dbeafe", kParameterFill = "#e5e7eb", kOutputFill = "#dcfce7", kMissingFill = "#fee2e2";
+constexpr std::string_view kInputFill = "#dbeafe", kParameterFill = "#e5e7eb", kOutputFill = "#dcfce7",
+                           kMissingFill = "#fee2e2";
 
 /// Adds up to a number of vertices; what is beyond is counted, and edges to it go to one node that says so.
 class Sketch {
@@ -41,11 +42,14 @@ class Sketch {
     std::ostringstream out;
     auto vertex = [&](std::ostream& o, Vertex v) {
       const VertexStyle& s = picture_[v];
-      o << fmt::format("[label=\"{}\", shape={}, style=\"filled,rounded\", fillcolor=\"{}\"]", s.label, s.shape, s.fill);
+      o << fmt::format("[label=\"{}\", shape={}, style=\"filled,rounded\", fillcolor=\"{}\"]", s.label, s.shape,
+                       s.fill);
     };
     auto edge = [&](std::ostream& o, Picture::edge_descriptor e) { o << fmt::format("[label=\"{}\"]", picture_[e]); };
     auto graph = [&](std::ostream& o) {
-      o << fmt::format("label=\"{}\";\nnode [fontname=\"sans-serif\", fontsize=11];\nedge [fontname=\"sans-serif\", fontsize=9];\n", dot_text(title));
+      o << fmt::format(
+          "label=\"{}\";\nnode [fontname=\"sans-serif\", fontsize=11];\nedge [fontname=\"sans-serif\", fontsize=9];\n",
+          dot_text(title));
     };
     boost::write_graphviz(out, picture_, vertex, edge, graph);
     return out.str();
@@ -69,10 +73,15 @@ std::string lines(std::initializer_list<std::string> parts) {
 size_t code_point(std::string_view s) {
   auto byte = [&](size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
   unsigned lead = byte(0);
-  size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  size_t length = lead < 0x80                   ? 1
+                  : lead >= 0xc2 && lead < 0xe0 ? 2
+                  : lead >= 0xe0 && lead < 0xf0 ? 3
+                  : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                : 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
-  bool broken = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
+  bool broken = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
+                (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
   return broken ? 0 : length;
 }
 
@@ -85,10 +94,14 @@ std::string dot_text(std::string_view text, size_t most) {
     size_t length = code_point(text);
     std::string_view point = text.substr(0, std::max<size_t>(length, 1));
     text.remove_prefix(point.size());
-    if (length == 0) out += "\xef\xbf\xbd";
-    else if (point == "\"" || point == "\\") out += "\\" + std::string(point);
-    else if (length == 1 && (static_cast<unsigned char>(point[0]) < 0x20 || point[0] == 0x7f)) out += ' ';
-    else out += point;
+    if (length == 0)
+      out += "\xef\xbf\xbd";
+    else if (point == "\"" || point == "\\")
+      out += "\\" + std::string(point);
+    else if (length == 1 && (static_cast<unsigned char>(point[0]) < 0x20 || point[0] == 0x7f))
+      out += ' ';
+    else
+      out += point;
   }
   return out;
 }
@@ -100,22 +113,30 @@ std::string draw_graph(const ir::Graph& graph, const DrawOptions& options) {
     const ir::Node& node = graph.node(id);
     std::string name = dot_text(node.name);
     switch (node.op) {
-      case ir::Op::input: vertices[id] = sketch.add(lines({name, to_string(node.types[0])}), "ellipse", kInputFill); continue;
+      case ir::Op::input:
+        vertices[id] = sketch.add(lines({name, to_string(node.types[0])}), "ellipse", kInputFill);
+        continue;
       case ir::Op::parameter:
-        if (options.parameters) vertices[id] = sketch.add(lines({name, to_string(node.types[0])}), "ellipse", kParameterFill);
+        if (options.parameters)
+          vertices[id] = sketch.add(lines({name, to_string(node.types[0])}), "ellipse", kParameterFill);
         continue;
       case ir::Op::constant:
-        if (options.parameters) vertices[id] = sketch.add(dot_text(ir::print_tensor(node.tensor), 40), "ellipse", kParameterFill);
+        if (options.parameters)
+          vertices[id] = sketch.add(dot_text(ir::print_tensor(node.tensor), 40), "ellipse", kParameterFill);
         continue;
-      default: break;
+      default:
+        break;
     }
-    Vertex v = vertices[id] = sketch.add(lines({std::string(to_string(node.op)), dot_text(ir::print_attributes(*node.attributes), 60), name}));
+    Vertex v = vertices[id] = sketch.add(
+        lines({std::string(to_string(node.op)), dot_text(ir::print_attributes(*node.attributes), 60), name}));
     for (ir::Value operand : node.operands)
-      if (auto from = vertices.find(operand.node); from != vertices.end()) sketch.connect(from->second, v, to_string(graph.type(operand)));
+      if (auto from = vertices.find(operand.node); from != vertices.end())
+        sketch.connect(from->second, v, to_string(graph.type(operand)));
   }
   for (const ir::Output& output : graph.outputs()) {
     Vertex v = sketch.add(dot_text(output.name), "ellipse", kOutputFill);
-    if (auto from = vertices.find(output.value.node); from != vertices.end()) sketch.connect(from->second, v, to_string(graph.type(output.value)));
+    if (auto from = vertices.find(output.value.node); from != vertices.end())
+      sketch.connect(from->second, v, to_string(graph.type(output.value)));
   }
   return sketch.write(graph.name());
 }
@@ -124,10 +145,12 @@ std::string draw_plan(const ir::Plan& plan, const DrawOptions& options) {
   Sketch sketch(options.max_nodes);
   std::unordered_map<uint32_t, Vertex> writer;  // of each buffer, so far
   for (const ir::PlanValue& v : plan.inputs)
-    if (v.buffer.valid()) writer[v.buffer.value] = sketch.add(lines({dot_text(v.name), to_string(v.type)}), "ellipse", kInputFill);
+    if (v.buffer.valid())
+      writer[v.buffer.value] = sketch.add(lines({dot_text(v.name), to_string(v.type)}), "ellipse", kInputFill);
   if (options.parameters)
     for (const ir::PlanValue& v : plan.parameters)
-      if (v.buffer.valid()) writer[v.buffer.value] = sketch.add(lines({dot_text(v.name), to_string(v.type)}), "ellipse", kParameterFill);
+      if (v.buffer.valid())
+        writer[v.buffer.value] = sketch.add(lines({dot_text(v.name), to_string(v.type)}), "ellipse", kParameterFill);
   auto connect = [&](ir::BufferId from, Vertex to) {
     auto found = writer.find(from.value);
     if (found != writer.end()) sketch.connect(found->second, to, fmt::format("{} B", plan.buffers[from.value].bytes));
@@ -135,7 +158,9 @@ std::string draw_plan(const ir::Plan& plan, const DrawOptions& options) {
   auto add_steps = [&](const std::vector<ir::Step>& steps, std::string_view fill) {
     for (const ir::Step& step : steps) {
       Vertex v = sketch.add(lines({dot_text(step.backend + "." + step.kernel), dot_text(step.source, 60),
-                                   fmt::format("{} parts, {:.1f} us", step.resources.parts, static_cast<double>(step.nanoseconds) / 1e3)}), "box", fill);
+                                   fmt::format("{} parts, {:.1f} us", step.resources.parts,
+                                               static_cast<double>(step.nanoseconds) / 1e3)}),
+                            "box", fill);
       for (ir::BufferId id : step.inputs) connect(id, v);
       for (ir::BufferId id : step.outputs) writer[id.value] = v;
     }
@@ -147,7 +172,8 @@ std::string draw_plan(const ir::Plan& plan, const DrawOptions& options) {
     connect(from, v);
     writer[to.value] = v;
   }
-  for (const ir::PlanValue& v : plan.outputs) connect(v.buffer, sketch.add(lines({dot_text(v.name), to_string(v.type)}), "ellipse", kOutputFill));
+  for (const ir::PlanValue& v : plan.outputs)
+    connect(v.buffer, sketch.add(lines({dot_text(v.name), to_string(v.type)}), "ellipse", kOutputFill));
   return sketch.write(plan.graph_name);
 }
 

@@ -10,8 +10,8 @@
 namespace weft::tools {
 
 struct DrawOptions {
-  size_t max_nodes = 1000;   ///< beyond, one node says how many are missing
-  bool parameters = false;   ///< draw parameters too
+  size_t max_nodes = 1000;  ///< beyond, one node says how many are missing
+  bool parameters = false;  ///< draw parameters too
 };
 
 /// One node a node of the graph, edges labelled with types.

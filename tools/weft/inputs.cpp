@@ -10,14 +10,18 @@
 namespace weft::tools {
 
 void InputOptions::add(CLI::App& command) {
-  command.add_option("-i,--input", given_, "an input: NAME=FILE.npy, NAME=VALUE, or a .npz, .npy or .pb file (repeat for more)");
+  command.add_option("-i,--input", given_,
+                     "an input: NAME=FILE.npy, NAME=VALUE, or a .npz, .npy or .pb file (repeat for more)");
   command.add_option("--seed", seed_, "of the random values of inputs that are not given")->capture_default_str();
-  command.add_option("--int-bound", bound_, "random integers are below this")->check(CLI::PositiveNumber)->capture_default_str();
+  command.add_option("--int-bound", bound_, "random integers are below this")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 void InputOptions::load(const std::string& text, const runtime::Session& session, ir::NamedTensors& inputs) const {
   auto put = [&](const std::string& name, ir::Tensor tensor) {
-    if (!inputs.emplace(name, std::move(tensor)).second) fail(ErrorCode::invalid_argument, "input '{}' is given twice", name);
+    if (!inputs.emplace(name, std::move(tensor)).second)
+      fail(ErrorCode::invalid_argument, "input '{}' is given twice", name);
   };
   std::error_code error;
   if (size_t at = text.rfind('='); at != std::string::npos && at > 0 && !std::filesystem::exists(text, error)) {
@@ -28,9 +32,12 @@ void InputOptions::load(const std::string& text, const runtime::Session& session
   for (auto& [name, tensor] : runtime::load_tensors(text)) {
     bool known = false;
     for (const runtime::NamedType& input : session.inputs()) known = known || input.name == name;
-    if (known) put(name, tensor);
-    else if (session.inputs().size() == 1) put(session.inputs()[0].name, tensor);  // the only one there is
-    else throw Error(ErrorCode::not_found, fmt::format("the model has no input '{}': write NAME={}", name, text), text);
+    if (known)
+      put(name, tensor);
+    else if (session.inputs().size() == 1)
+      put(session.inputs()[0].name, tensor);  // the only one there is
+    else
+      throw Error(ErrorCode::not_found, fmt::format("the model has no input '{}': write NAME={}", name, text), text);
   }
 }
 
@@ -46,7 +53,8 @@ ir::NamedTensors InputOptions::gather(const runtime::Session& session) const {
     ir::TensorType type = input.type;
     for (ir::Dim& dim : type.shape) dim = dim.substitute(dims);
     if (!ir::is_static(type.shape))
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} has symbolic dimensions: give --shape, --dim or --input", to_string(type)),
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} has symbolic dimensions: give --shape, --dim or --input", to_string(type)),
                   fmt::format("input '{}'", input.name));
     inputs.emplace(input.name, runtime::random_tensor(type, seed, bound_));
   }

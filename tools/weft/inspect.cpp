@@ -34,8 +34,10 @@ struct Inspect {
     if (text) return fmt::print("{}", ir::print_graph(graph, {.types = true}));
     ports(session);
     contents(graph);
-    if (plan && graph.is_static()) steps(session.prepare()->plan(), session.peak_bytes());
-    else if (plan) fmt::print("plan: give --shape or --dim for {}\n", fmt::join(symbols(graph), ", "));
+    if (plan && graph.is_static())
+      steps(session.prepare()->plan(), session.peak_bytes());
+    else if (plan)
+      fmt::print("plan: give --shape or --dim for {}\n", fmt::join(symbols(graph), ", "));
   }
 
   static std::set<std::string> symbols(const ir::Graph& graph) {
@@ -53,7 +55,8 @@ struct Inspect {
   }
 
   void contents(const ir::Graph& graph) const {
-    if (std::set<std::string> names = symbols(graph); !names.empty()) fmt::print("symbolic dimensions: {}\n", fmt::join(names, ", "));
+    if (std::set<std::string> names = symbols(graph); !names.empty())
+      fmt::print("symbolic dimensions: {}\n", fmt::join(names, ", "));
     int64_t elements = 0, bytes = 0;
     for (ir::NodeId id : graph.parameters()) {
       const ir::Node& node = graph.node(id);
@@ -77,16 +80,19 @@ struct Inspect {
   static void steps(const ir::Plan& plan, int64_t peak) {
     std::map<std::string, int64_t> kernels;
     for (const ir::Step& step : plan.steps)
-      ++kernels[step.backend + "." + step.kernel + (step.resources.implementation.empty() ? "" : " [" + step.resources.implementation + "]")];
-    fmt::print("plan: {} steps and {} in the prologue for {} threads, estimated {:.3f} ms\n", plan.steps.size(), plan.prologue.size(),
-               plan.threads, static_cast<double>(plan.stats.cost) / 1e6);
+      ++kernels[step.backend + "." + step.kernel +
+                (step.resources.implementation.empty() ? "" : " [" + step.resources.implementation + "]")];
+    fmt::print("plan: {} steps and {} in the prologue for {} threads, estimated {:.3f} ms\n", plan.steps.size(),
+               plan.prologue.size(), plan.threads, static_cast<double>(plan.stats.cost) / 1e6);
     for (const auto& [kernel, count] : ranked(kernels)) fmt::print("  {:6} {}\n", count, kernel);
-    fmt::print("peak memory of a run: {} bytes (arena {}, lower bound of the arena {})\n", peak, plan.arena_bytes, plan.stats.arena_lower_bound);
+    fmt::print("peak memory of a run: {} bytes (arena {}, lower bound of the arena {})\n", peak, plan.arena_bytes,
+               plan.stats.arena_lower_bound);
   }
 
   void plan_file() const {
     runtime::Provenance p = runtime::read_provenance(runtime::MappedFile::open(model.model)->bytes());
-    fmt::print("made by weft {} on {}\nmodel {} ({})\n", p.weft, p.cpu, p.model.empty() ? "in memory" : p.model, p.model_hash);
+    fmt::print("made by weft {} on {}\nmodel {} ({})\n", p.weft, p.cpu, p.model.empty() ? "in memory" : p.model,
+               p.model_hash);
     fmt::print("options: -O{} --precision {} --threads {}\n", p.level, p.precision, p.threads);
     for (const auto& [name, version] : p.backends) fmt::print("backend {}: {}\n", name, version);
     if (std::string reason = runtime::unusable_here(p); !reason.empty()) fmt::print("cannot run here: {}\n", reason);
@@ -98,7 +104,8 @@ struct Inspect {
       bytes += source.type.bytes();
       if (source.file.empty()) embedded += source.type.bytes();
       if (parameters)
-        fmt::print("parameter {} {} {} at {}\n", source.name, to_string(source.type), source.file.empty() ? "embedded" : source.file, source.offset);
+        fmt::print("parameter {} {} {} at {}\n", source.name, to_string(source.type),
+                   source.file.empty() ? "embedded" : source.file, source.offset);
     }
     fmt::print("parameters: {} tensors, {} bytes, {} of them embedded\n", file.parameters.size(), bytes, embedded);
     for (const ir::PlanValue& v : file.plan.outputs) peak += v.type.bytes();
@@ -109,7 +116,8 @@ struct Inspect {
 }  // namespace
 
 void add_inspect(CLI::App& app, Outcome&) {
-  CLI::App* command = app.add_subcommand("inspect", "show a model's inputs, outputs, parameters, ops and memory, or what a plan file holds");
+  CLI::App* command = app.add_subcommand(
+      "inspect", "show a model's inputs, outputs, parameters, ops and memory, or what a plan file holds");
   auto state = std::make_shared<Inspect>();
   state->model.add(*command);
   command->add_flag("--text", state->text, "print the whole graph in the text language");

@@ -1,4 +1,5 @@
-// weft: compile, run, measure and look at models. Exit codes: 0 done, 1 an error (one line on standard error), 2 wrong usage.
+// weft: compile, run, measure and look at models. Exit codes: 0 done, 1 an error (one line on standard error), 2 wrong
+// usage.
 #include <cstdio>
 #include <new>
 
@@ -14,7 +15,8 @@ int run(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "help of all commands");
   app.get_formatter()->column_width(36);
   Outcome outcome;
-  for (auto* add : {add_compile, add_run, add_bench, add_verify, add_inspect, add_dot, add_cache, add_rules, add_ops, add_version})
+  for (auto* add :
+       {add_compile, add_run, add_bench, add_verify, add_inspect, add_dot, add_cache, add_rules, add_ops, add_version})
     add(app, outcome);
   try {
     app.parse(argc, argv);

@@ -67,7 +67,8 @@ ir::Tensor parse_value(const std::string& text, const std::string& option) {
       int64_t integer = 0;
       auto [next, error] = real ? std::from_chars(at, end, number) : std::from_chars(at, end, integer);
       if (error != std::errc() || (next < end && *next != ','))
-        fail(ErrorCode::invalid_argument, "'{}' is no number, list of numbers, literal like i64[2][1, 2], or @FILE", text);
+        fail(ErrorCode::invalid_argument, "'{}' is no number, list of numbers, literal like i64[2][1, 2], or @FILE",
+             text);
       numbers.push_back(number);
       integers.push_back(integer);
       at = next;
@@ -75,7 +76,8 @@ ir::Tensor parse_value(const std::string& text, const std::string& option) {
     }
     std::vector<int64_t> shape;
     if (numbers.size() > 1) shape.push_back(static_cast<int64_t>(numbers.size()));
-    return real ? ir::Tensor::from<float>(shape, std::vector<float>(numbers.begin(), numbers.end())) : ir::Tensor::from(shape, integers);
+    return real ? ir::Tensor::from<float>(shape, std::vector<float>(numbers.begin(), numbers.end()))
+                : ir::Tensor::from(shape, integers);
   });
 }
 
@@ -84,21 +86,33 @@ void ModelOptions::add(CLI::App& command, Threads threads) {
   command.add_option("--shape", shapes_, "shape of an input: NAME=1x3x224x224 (repeat for more)");
   command.add_option("--dim", dims_, "value of a symbolic dimension: NAME=N (repeat for more)");
   command.add_option("--bind", binds_, "fix an input to a value: NAME=5, NAME=1,2, NAME=i64[2][1,2] or NAME=@FILE");
-  command.add_option("--backend", backends_, "backends in order of preference, by comma (default: all of this build)")->delimiter(',');
-  command.add_option("-O,--optimize", level_, "0: no rewriting .. 3: largest search")->check(CLI::Range(0, 3))->capture_default_str();
+  command.add_option("--backend", backends_, "backends in order of preference, by comma (default: all of this build)")
+      ->delimiter(',');
+  command.add_option("-O,--optimize", level_, "0: no rewriting .. 3: largest search")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
   command.add_option("--precision", precision_, "which rules may be used")
-      ->check(CLI::IsMember({"strict", "default", "fast"}))->capture_default_str();
+      ->check(CLI::IsMember({"strict", "default", "fast"}))
+      ->capture_default_str();
   if (threads == Threads::single)
     command.add_option("--threads", threads_, "threads of a run; 0: as many as the process may use")
-        ->check(CLI::Validator(check_threads, ""))->capture_default_str();
+        ->check(CLI::Validator(check_threads, ""))
+        ->capture_default_str();
   command.add_option("--compile-threads", compile_threads_, "threads of the compile; 0: as --threads")
-      ->check(CLI::Validator(check_threads, ""))->capture_default_str();
-  command.add_option("--time-limit", time_limit_, "seconds of search; 0: none")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command.add_option("--memory-limit", memory_limit_, "bytes that a run may take; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::Validator(check_threads, ""))
+      ->capture_default_str();
+  command.add_option("--time-limit", time_limit_, "seconds of search; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--memory-limit", memory_limit_, "bytes that a run may take; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command.add_option("--skip", skip_, "passes to leave out, by comma")->delimiter(',');
-  command.add_option("--print-after", print_after_, "print the program after a PASS, 'all' or 'changed' passes to standard error");
+  command.add_option("--print-after", print_after_,
+                     "print the program after a PASS, 'all' or 'changed' passes to standard error");
   command.add_option("--dump-dir", dump_dir_, "write the program after every pass to this folder");
-  command.add_option("--cache-dir", cache_dir_, "where plans are kept (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
+  command.add_option("--cache-dir", cache_dir_,
+                     "where plans are kept (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
   command.add_flag("--no-cache", no_cache_, "neither look for a cached plan nor keep one");
   command.add_flag("--refresh", refresh_, "compile again even where a plan is cached");
 }

@@ -11,8 +11,8 @@ namespace weft::tools {
 
 /// "1x3x224x224" (rank 0 is the empty text) as dimensions. Throws CLI::ValidationError.
 std::vector<int64_t> parse_dims(const std::string& text, const std::string& option);
-/// A value on the command line: @FILE, a literal of the text language (i64[2][1, 2]), a number (i64, or f32 with a point),
-/// or numbers by comma (rank 1).
+/// A value on the command line: @FILE, a literal of the text language (i64[2][1, 2]), a number (i64, or f32 with a
+/// point), or numbers by comma (rank 1).
 ir::Tensor parse_value(const std::string& text, const std::string& option);
 /// What is wrong with a number of threads; empty where it is right.
 std::string check_threads(const std::string& text);

@@ -29,7 +29,8 @@ struct Ops {
 
   void run() const {
     if (onnx) {
-      for (const ir::OnnxOpSupport& op : ir::onnx_ops()) fmt::print("{}{}{}\n", op.domain, op.domain.empty() ? "" : ".", op.name);
+      for (const ir::OnnxOpSupport& op : ir::onnx_ops())
+        fmt::print("{}{}{}\n", op.domain, op.domain.empty() ? "" : ".", op.name);
       return;
     }
     if (!name.empty()) return one();

@@ -19,8 +19,9 @@ std::function<void(std::string_view, double)> progress_bar() {
       return;
     }
     int full = static_cast<int>(share * kWidth);
-    std::string line = fmt::format("\r\033[K[{}{}] {:3.0f} % {}", std::string(static_cast<size_t>(full), '='),
-                                   std::string(static_cast<size_t>(kWidth - full), ' '), share * 100, pass.substr(0, 40));
+    std::string line =
+        fmt::format("\r\033[K[{}{}] {:3.0f} % {}", std::string(static_cast<size_t>(full), '='),
+                    std::string(static_cast<size_t>(kWidth - full), ' '), share * 100, pass.substr(0, 40));
     std::fputs(line.c_str(), stderr);
     std::fflush(stderr);
   };

@@ -5,7 +5,8 @@
 
 namespace weft::tools {
 
-/// Draws one line on standard error that rewrites itself and is gone at the end; empty where standard error is no terminal.
+/// Draws one line on standard error that rewrites itself and is gone at the end; empty where standard error is no
+/// terminal.
 std::function<void(std::string_view, double)> progress_bar();
 
 }  // namespace weft::tools

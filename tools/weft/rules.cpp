@@ -22,17 +22,20 @@ struct Rules {
     std::vector<const ir::Target*> targets(backends::registry().begin(), backends::registry().end());
     std::vector<passes::RuleSource> rules = passes::all_rules(targets), found;
     for (const std::string& name : names)
-      if (std::none_of(rules.begin(), rules.end(), [&](const auto& r) { return r.name == name; })) fail(ErrorCode::not_found, "no rule named '{}'", name);
+      if (std::none_of(rules.begin(), rules.end(), [&](const auto& r) { return r.name == name; }))
+        fail(ErrorCode::not_found, "no rule named '{}'", name);
     for (passes::RuleSource& rule : rules) {
       bool named = names.empty() || std::find(names.begin(), names.end(), rule.name) != names.end();
-      if (named && (precision.empty() || passes::allowed(rule, passes::precision_from_string(precision)))) found.push_back(std::move(rule));
+      if (named && (precision.empty() || passes::allowed(rule, passes::precision_from_string(precision))))
+        found.push_back(std::move(rule));
     }
     return found;
   }
   void list() const {
     std::vector<passes::RuleSource> rules = chosen();
     for (const passes::RuleSource& rule : rules) {
-      fmt::print("{:32} {}{}\n", rule.name, rule.origin(), rule.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(rule.needs, " ")));
+      fmt::print("{:32} {}{}\n", rule.name, rule.origin(),
+                 rule.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(rule.needs, " ")));
       if (text) fmt::print("    {}\n", rule.text);
     }
     fmt::print("{} rules\n", rules.size());
@@ -43,7 +46,8 @@ struct Rules {
     for (const passes::RuleSource& rule : rules) {
       passes::RuleVerdict verdict = passes::check_rule(rule);
       instances += verdict.instances;
-      for (const std::string& problem : verdict.problems) fmt::print("{}: {}: {}\n", verdict.origin, verdict.name, problem);
+      for (const std::string& problem : verdict.problems)
+        fmt::print("{}: {}: {}\n", verdict.origin, verdict.name, problem);
       wrong += !verdict.problems.empty();
     }
     fmt::print("{} rules checked on {} instances, {} wrong\n", rules.size(), instances, wrong);
@@ -60,7 +64,8 @@ void add_rules(CLI::App& app, Outcome& outcome) {
   auto add = [&](const char* name, const char* what) {
     CLI::App* sub = command->add_subcommand(name, what);
     sub->add_option("rule", state->names, "only these rules");
-    sub->add_option("--precision", state->precision, "only what this level may use")->check(CLI::IsMember({"strict", "default", "fast"}));
+    sub->add_option("--precision", state->precision, "only what this level may use")
+        ->check(CLI::IsMember({"strict", "default", "fast"}));
     return sub;
   };
   CLI::App* list = add("list", "list rules, where they stand and what they need");

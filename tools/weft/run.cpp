@@ -24,12 +24,17 @@ std::string summary(const ir::Tensor& tensor) {
   double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0;
   for (int64_t i = 0; i < n; ++i) {
     double v = tensor.at_double(i);
-    if (std::isnan(v)) { ++nan; continue; }
+    if (std::isnan(v)) {
+      ++nan;
+      continue;
+    }
     least = std::min(least, v);
     most = std::max(most, v);
     sum += v;
   }
-  std::string text = nan == n ? "all NaN" : fmt::format("min {:.6g}, mean {:.6g}, max {:.6g}", least, sum / static_cast<double>(n - nan), most);
+  std::string text =
+      nan == n ? "all NaN"
+               : fmt::format("min {:.6g}, mean {:.6g}, max {:.6g}", least, sum / static_cast<double>(n - nan), most);
   return nan && nan < n ? text + fmt::format(", {} NaN", nan) : text;
 }
 
@@ -65,7 +70,8 @@ struct Run {
         if (!results.contains(name) && position < session.outputs().size()) name = session.outputs()[position].name;
         ++position;
         auto got = results.find(name);
-        if (got == results.end()) throw Error(ErrorCode::not_found, fmt::format("the model has no output '{}'", given), file);
+        if (got == results.end())
+          throw Error(ErrorCode::not_found, fmt::format("the model has no output '{}'", given), file);
         runtime::Difference d = runtime::compare(got->second, want, tolerance);
         fmt::print("{}: {} ({})\n", d.agrees() ? "as expected" : "WRONG", name, d.text());
         right = right && d.agrees();
@@ -82,10 +88,17 @@ void add_run(CLI::App& app, Outcome& outcome) {
   state->model.add(*command);
   state->inputs.add(*command);
   command->add_option("-o,--output", state->output, "write the outputs to this .npz (or .npy where there is one)");
-  command->add_option("--expect", state->expect, "compare the outputs with a .npz, .npy or .pb; exit 1 where they differ (repeat for more)");
-  command->add_option("--rtol", state->tolerance.relative, "relative tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--repeat", state->repeat, "run so many times")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--expect", state->expect,
+                      "compare the outputs with a .npz, .npy or .pb; exit 1 where they differ (repeat for more)");
+  command->add_option("--rtol", state->tolerance.relative, "relative tolerance")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--repeat", state->repeat, "run so many times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_flag("--print", state->print, "print the outputs' values");
   command->callback([state, &outcome] { outcome.exit_code = state->run(); });
 }

@@ -21,11 +21,15 @@ struct Verify {
     options.cache.refresh = true;  // provenance must name this model's nodes, not those of one of equal structure
     runtime::Session session = runtime::Session::load(model.model, options);
     runtime::VerifyReport report = runtime::verify(session, inputs.gather(session), tolerance);
-    for (const auto& [name, d] : report.outputs) fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", name, d.text());
+    for (const auto& [name, d] : report.outputs)
+      fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", name, d.text());
     if (report.agrees()) return 0;
     if (report.first)
-      fmt::print("first divergence: step {} against node '{}': {}\n", report.first->step, report.first->node, report.first->difference.text());
-    else fmt::print("first divergence: not found among the {} of {} steps that compute a node of the model\n", report.compared, report.steps);
+      fmt::print("first divergence: step {} against node '{}': {}\n", report.first->step, report.first->node,
+                 report.first->difference.text());
+    else
+      fmt::print("first divergence: not found among the {} of {} steps that compute a node of the model\n",
+                 report.compared, report.steps);
     return 1;
   }
 };
@@ -33,12 +37,17 @@ struct Verify {
 }  // namespace
 
 void add_verify(CLI::App& app, Outcome& outcome) {
-  CLI::App* command = app.add_subcommand("verify", "compare the compiled model with the reference interpreter; exit 1 where they differ");
+  CLI::App* command = app.add_subcommand(
+      "verify", "compare the compiled model with the reference interpreter; exit 1 where they differ");
   auto state = std::make_shared<Verify>();
   state->model.add(*command);
   state->inputs.add(*command);
-  command->add_option("--rtol", state->tolerance.relative, "relative tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--rtol", state->tolerance.relative, "relative tolerance")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->callback([state, &outcome] { outcome.exit_code = state->run(); });
 }
 

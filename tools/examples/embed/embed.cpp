@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
       const char* equals = std::strchr(argv[i], '=');
       if (argc < 2 || !equals) return std::fprintf(stderr, "usage: embed MODEL [NAME=1x3x224x224]...\n"), 2;
       std::vector<int64_t> dims;
-      for (char* at = const_cast<char*>(equals); *at; ) dims.push_back(std::strtoll(at + 1, &at, 10));
+      for (char* at = const_cast<char*>(equals); *at;) dims.push_back(std::strtoll(at + 1, &at, 10));
       options.shapes.emplace_back(std::string(argv[i], equals), dims);
     }
     weft::runtime::Session session = weft::runtime::Session::load(argc > 1 ? argv[1] : "model.onnx", options);
@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
     for (const auto& input : session.inputs()) inputs[input.name] = weft::ir::filled(input.type, 0.5);
     std::printf("a run takes %lld bytes\n", static_cast<long long>(session.peak_bytes()));
     for (const auto& [name, tensor] : session.run(inputs))
-      std::printf("%s: %lld elements, the first is %g\n", name.c_str(), static_cast<long long>(tensor.elements()), tensor.elements() ? tensor.at_double(0) : 0.0);
+      std::printf("%s: %lld elements, the first is %g\n", name.c_str(), static_cast<long long>(tensor.elements()),
+                  tensor.elements() ? tensor.at_double(0) : 0.0);
   } catch (const std::exception& e) {
     return std::fprintf(stderr, "embed: %s\n", e.what()), 1;
   }
