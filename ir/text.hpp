@@ -46,6 +46,13 @@ struct Expr {
   std::optional<TensorType> tensor_type;            ///< of tensor and type
   ProgramRef program;                               ///< of program
 
+  // Out of line: a tree that holds pairs with itself is complete for every compiler only then.
+  Expr();
+  Expr(const Expr&);
+  Expr(Expr&&) noexcept;
+  Expr& operator=(const Expr&);
+  Expr& operator=(Expr&&) noexcept;
+  ~Expr();
   bool is_call(std::string_view callee) const { return kind == Kind::call && name == callee; }
 };
 

@@ -122,6 +122,13 @@ void print(const Expr& e, int loosest, std::string& out) {
 
 }  // namespace
 
+Expr::Expr() = default;
+Expr::Expr(const Expr&) = default;
+Expr::Expr(Expr&&) noexcept = default;
+Expr& Expr::operator=(const Expr&) = default;
+Expr& Expr::operator=(Expr&&) noexcept = default;
+Expr::~Expr() = default;
+
 std::string print_expression(const Expr& expr) {
   std::string out;
   print(expr, 0, out);
