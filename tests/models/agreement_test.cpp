@@ -2,7 +2,7 @@
 // taken from the disk cache. One test case a model, so that ctest runs and names them apart.
 //
 // The tolerance is rtol 1e-3, atol 1e-5. Where ONNX Runtime without optimizations disagrees by that with itself with all of
-// them (M-LSD: offsets reach 78 and cross zero, the two differ by 1e-3), atol is three times what it differs from itself.
+// them (M-LSD: offsets reach 78 and cross zero, the two differ by 1e-3), atol is four times what it differs from itself.
 // Where it agrees with itself but not with us (BlazeFace: values of 140 beside values of 0.01 from the same sums), the
 // reference interpreter, which sums in double, is the judge: we may be at most twice as far from it as ONNX Runtime is.
 #include <unistd.h>
@@ -22,7 +22,7 @@
 namespace weft::models {
 namespace {
 
-constexpr double kRtol = 1e-3, kAtol = 1e-5, kOracleNoise = 3, kFurtherThanOracle = 2;
+constexpr double kRtol = 1e-3, kAtol = 1e-5, kOracleNoise = 4, kFurtherThanOracle = 2;
 
 struct Setting {
   const char* label;
