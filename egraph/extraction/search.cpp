@@ -125,7 +125,10 @@ class Solver {
     uint64_t cost = 0;
     BundleId picks = kNone;
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (total >= below) break;
+      if (total >= below) {  // the bounds of the parts alone say no: some part has no picks
+        cost = kInfinite;
+        break;
+      }
       const Outcome part = solve(std::move(parts[i]), below - (total - lower[i]), depth + 1);
       total = add_costs(total - lower[i], std::max(lower[i], part.lower));
       cost = add_costs(cost, part.cost);
