@@ -25,6 +25,9 @@ using egraph::NodeId;
 
 namespace {
 
+/// About half a second; most networks are proven optimal with a tenth of it.
+constexpr uint64_t kExtractionFuel = 10'000'000;
+
 /// Limits of a phase by level and by the size of the graph that it starts from. Reproducible but for the time limit.
 egraph::Limits limits_of(const Options& options, size_t nodes) {
   egraph::Limits limits;
@@ -84,7 +87,7 @@ class Search {
     std::sort(roots.begin(), roots.end());
     roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
     egraph::ExtractOptions how;
-    if (options_.level <= 1) how.fuel = 0;
+    how.fuel = options_.level <= 1 ? 0 : options_.level == 2 ? kExtractionFuel : 20 * kExtractionFuel;
     if (options_.time_limit > 0) how.milliseconds = static_cast<uint64_t>(options_.time_limit * 1000);
     choice_ = egraph::extract(*frozen_, roots, [&](NodeId node) { return cost(node); }, how);
     result.cost = choice_.cost;

