@@ -69,7 +69,10 @@ Row time_model(const models::Model& model, int threads, const Options& options) 
   }
   Row row;
   for (auto& runner : runners) row.engines += (row.engines.empty() ? "" : ", ") + runner->engine();
-  if (runners.size() == 2) row.agreement = models::compare(runners[1]->outputs(), runners[0]->outputs(), 1e-3, 1e-5).text();
+  if (runners.size() == 2) {
+    models::Comparison comparison = models::compare(runners[1]->outputs(), runners[0]->outputs(), 1e-3, 1e-5);
+    row.agreement = comparison.agrees ? comparison.text() : fmt::format("NO, {:.1f} times the tolerance", comparison.worst_excess);
+  }
   std::vector<Summary> times = take_turns(runners, options);
   row.peer = cell(times[0]);
   if (runners.size() == 2) {
