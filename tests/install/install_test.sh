@@ -7,7 +7,7 @@ work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 prefix=$work/first
 cmake --install "$build" --prefix "$prefix" --strip >/dev/null
 
-python3 - "$work/m.onnx" <<'EOF'
+"${PYTHON:-python3}" - "$work/m.onnx" <<'EOF'
 import sys, numpy as np, onnx
 from onnx import TensorProto as T, helper as h, numpy_helper as n
 w = n.from_array(np.arange(6, dtype=np.float32).reshape(2, 3), "w")

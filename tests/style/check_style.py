@@ -44,7 +44,7 @@ PUBLIC_ONE_LEVEL_DOWN = ["ir/support", "ir/import"]
 OUTSIDE = [
     (r"dnnl|oneapi/dnnl", ["backends/onednn"]),
     (r"hwy/", ["backends", "runtime"]),
-    (r"(tbb|oneapi/tbb)/", ["backends/tbb", "backends/onednn", "runtime", "egraph"]),
+    (r"(tbb|oneapi/tbb)/", ["backends/tbb", "backends/onednn", "runtime", "egraph", "tests"]),
     (r"onnx/|google/protobuf", ["ir/import/onnx", "tests/ir", "tests/import"]),
     (r"catch2/", ["tests"]),
     (r"benchmark/", ["tests/bench"]),

@@ -169,7 +169,7 @@ class Cli(unittest.TestCase):
     def test_dot(self):
         hostile = self.path("hostile.onnx")
         make_model(hostile, rename='a"];x[label="y<b>\\ \n\U0001f999' + "n" * 1000)
-        for args in (["--of", "graph"], ["--of", "plan"], ["--parameters"], ["--max-nodes", "3"]):
+        for args in (["--of", "graph"], ["--of", "plan"], ["--of", "egraph", "--costs", "--facts"], ["--of", "egraph", "--only-extracted"], ["--parameters"], ["--max-nodes", "3"]):
             for model in (self.model, hostile):
                 text = self.weft("dot", model, "--dim", "N=2", "--no-cache", *args)
                 self.assertTrue(text.startswith("digraph"))
