@@ -28,7 +28,8 @@ Refs elu(Call& n) {
 
 Refs hard_sigmoid(Call& n) {
   n.ignore({"consumed_inputs"});
-  return {n.b.add(Op::hard_sigmoid, {n.in(0)}, {{"alpha", n.real("alpha", 0.2f)}, {"beta", n.real("beta", 0.5f)}}, n.name())};
+  return {n.b.add(Op::hard_sigmoid, {n.in(0)}, {{"alpha", n.real("alpha", 0.2f)}, {"beta", n.real("beta", 0.5f)}},
+                  n.name())};
 }
 
 Refs gelu(Call& n) {
@@ -131,10 +132,12 @@ Refs hardmax(Call& n) {
 constexpr OpRow kRows[] = {
     {"Celu", celu},
     {"Elu", elu},
-    {"FastGelu", [](Call& n) -> Refs {
+    {"FastGelu",
+     [](Call& n) -> Refs {
        Ref x = n.has(1) ? add(n.b, n.in(0), n.in(1)) : n.in(0);
        return {n.b.add(Op::gelu, {x}, {{"approximate", std::string("tanh")}}, n.name())};
-     }, "com.microsoft"},
+     },
+     "com.microsoft"},
     {"BiasGelu", [](Call& n) -> Refs { return {unary(n.b, Op::gelu, add(n.b, n.in(0), n.in(1)))}; }, "com.microsoft"},
     {"Gelu", gelu},
     {"Gelu", plain<Op::gelu>, "com.microsoft"},

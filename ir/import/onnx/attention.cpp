@@ -53,7 +53,8 @@ Ref grouped_mask(Builder& b, Ref mask, const Scores& s, Dim kv_heads) {
     shape[3] = s.keys;
   }
   bool one_head = shape[1].is(1);
-  return reshape(b, mask, {shape[0], one_head ? Dim(1) : kv_heads, one_head ? Dim(1) : Dim(s.group), shape[2], shape[3]});
+  return reshape(b, mask,
+                 {shape[0], one_head ? Dim(1) : kv_heads, one_head ? Dim(1) : Dim(s.group), shape[2], shape[3]});
 }
 
 /// Attention of opset 23 and 24.
@@ -66,7 +67,8 @@ Refs attention(Call& n) {
   int64_t mode = n.integer("qk_matmul_output_mode", 0);
   n.ignore({"softmax_precision"});
   bool flat = b.rank(n.in(0)) == 3;
-  Ref q = heads_first(b, n.in(0), q_heads), k = heads_first(b, n.in(1), kv_heads), v = heads_first(b, n.in(2), kv_heads);
+  Ref q = heads_first(b, n.in(0), q_heads), k = heads_first(b, n.in(1), kv_heads),
+      v = heads_first(b, n.in(2), kv_heads);
   DType dtype = b.dtype(q);
   Dim past = 0;
   if (n.has(4)) {
@@ -79,7 +81,8 @@ Refs attention(Call& n) {
     fail(ErrorCode::type_mismatch, "{} query heads do not divide among {} key heads", qs[1].text(), ks[1].text());
   Dim group = floor_div(qs[1], ks[1]);
   double scale = n.real("scale", 1 / std::sqrt(static_cast<double>(qs[3].value())));
-  Scores s{reshape(b, q, {qs[0], ks[1], group, qs[2], qs[3]}), reshape(b, k, {ks[0], ks[1], 1, ks[2], ks[3]}), qs[2], ks[2], group.value()};
+  Scores s{reshape(b, q, {qs[0], ks[1], group, qs[2], qs[3]}), reshape(b, k, {ks[0], ks[1], 1, ks[2], ks[3]}), qs[2],
+           ks[2], group.value()};
   Ref values = reshape(b, v, {vs[0], vs[1], 1, vs[2], vs[3]}), mask;
   auto mask_with = [&](Ref other) { mask = mask.valid() ? add(b, mask, other) : other; };
   if (n.has(3)) mask = grouped_mask(b, additive(b, n.in(3), dtype), s, ks[1]);
@@ -122,7 +125,8 @@ Refs rotary_embedding(Call& n) {
   Shape s = b.shape(x);
   int64_t depth = s[3].value();
   if (rotated == 0) rotated = depth;
-  if (rotated < 2 || rotated > depth || rotated % 2) fail(ErrorCode::type_mismatch, "rotary_embedding_dim {} of {}", rotated, depth);
+  if (rotated < 2 || rotated > depth || rotated % 2)
+    fail(ErrorCode::type_mismatch, "rotary_embedding_dim {} of {}", rotated, depth);
   if (n.has(3)) {
     cos = gather(b, cos, n.in(3), 0);
     sin = gather(b, sin, n.in(3), 0);
@@ -141,8 +145,10 @@ Refs rotary_embedding(Call& n) {
     first = slice(b, turn, 3, 0, rotated / 2);
     second = slice(b, turn, 3, rotated / 2, rotated);
   }
-  Ref real = binary(b, Op::sub, mul(b, first, cos), mul(b, second, sin)), imaginary = add(b, mul(b, first, sin), mul(b, second, cos));
-  Ref y = interleaved ? reshape(b, concat(b, {unsqueeze(b, real, 4), unsqueeze(b, imaginary, 4)}, 4), {s[0], s[1], s[2], rotated})
+  Ref real = binary(b, Op::sub, mul(b, first, cos), mul(b, second, sin)),
+      imaginary = add(b, mul(b, first, sin), mul(b, second, cos));
+  Ref y = interleaved ? reshape(b, concat(b, {unsqueeze(b, real, 4), unsqueeze(b, imaginary, 4)}, 4),
+                                {s[0], s[1], s[2], rotated})
                       : concat(b, {real, imaginary}, 3);
   if (rotated < depth) y = concat(b, {y, slice(b, x, 3, rotated, depth)}, 3);
   return {flat ? heads_last(b, y) : y};

@@ -9,6 +9,14 @@ namespace {
 
 /// Results and operands up to this many elements are folded at import.
 constexpr int64_t kFoldElements = 4096;
+/// No machine holds more; sizes up to here cannot overflow when they are multiplied by an element size.
+constexpr int64_t kMaxBytes = int64_t{1} << 47;
+
+void check_size(const TensorType& type) {
+  if (!is_static(type.shape)) return;
+  if (element_count(type.shape) > kMaxBytes / static_cast<int64_t>(size_of(type.dtype)))
+    fail(ErrorCode::limit, "a result of {} has more than 2^47 bytes", to_string(type));
+}
 
 }  // namespace
 
@@ -61,8 +69,10 @@ Refs Builder::push_contents(const std::vector<TensorType>& types, std::vector<st
     if (is_static(contents[i])) {
       item.tensor = Tensor::allocate(types[i]);
       for (size_t k = 0; k < contents[i].size(); ++k) {
-        if (types[i].dtype == DType::i64) item.tensor.mutable_as<int64_t>()[k] = contents[i][k].value();
-        else set_from_double(item.tensor, static_cast<int64_t>(k), static_cast<double>(contents[i][k].value()));
+        if (types[i].dtype == DType::i64)
+          item.tensor.mutable_as<int64_t>()[k] = contents[i][k].value();
+        else
+          set_from_double(item.tensor, static_cast<int64_t>(k), static_cast<double>(contents[i][k].value()));
       }
     } else {
       item.dims = std::move(contents[i]);
@@ -87,7 +97,8 @@ std::optional<std::vector<Dim>> Builder::contents(Ref ref) const {
     int64_t value = 0;
     if (is_float(i.type.dtype)) {
       double real = i.tensor.at_double(k);
-      if (!(real >= -0x1p53 && real <= 0x1p53) || real != static_cast<double>(static_cast<int64_t>(real))) return std::nullopt;
+      if (!(real >= -0x1p53 && real <= 0x1p53) || real != static_cast<double>(static_cast<int64_t>(real)))
+        return std::nullopt;
       value = static_cast<int64_t>(real);
     } else {
       value = i.tensor.at_int(k);
@@ -102,7 +113,8 @@ std::string Builder::describe(Ref ref) const {
   return (i.name.empty() ? "" : "'" + i.name + "' ") + to_string(i.type);
 }
 
-std::optional<std::vector<Tensor>> Builder::evaluate_known(Op op, const Refs& operands, const Attributes& complete) const {
+std::optional<std::vector<Tensor>> Builder::evaluate_known(Op op, const Refs& operands,
+                                                           const Attributes& complete) const {
   std::vector<Tensor> tensors;
   std::vector<TensorType> types;
   for (Ref r : operands) {
@@ -131,21 +143,58 @@ Refs Builder::add_all(Op op, Refs operands, const Attributes& attributes, std::s
   if (std::any_of(operands.begin(), operands.end(), [&](Ref r) { return item(r).symbolic; }))
     if (auto folded = fold_symbolic(op, operands, full)) return *folded;
   auto values = evaluate_known(op, operands, full);
-  bool pure = values && std::all_of(values->begin(), values->end(), [](const Tensor& t) { return is_structural(t.type()); });
-  Refs out;
+  bool pure =
+      values && std::all_of(values->begin(), values->end(), [](const Tensor& t) { return is_structural(t.type()); });
   if (pure) {
+    Refs out;
     for (Tensor& t : *values) out.push_back(constant(std::move(t), name));
     return out;
   }
+  equate_symbols(op, full, operands);
   std::vector<Value> graph_operands;
   for (Ref r : operands) graph_operands.push_back(value(r));
-  NodeId id = graph_.add(op, std::move(graph_operands), attributes, name);
-  for (uint32_t k = 0; k < graph_.node(id).types.size(); ++k) {
-    Item result{.type = graph_.node(id).types[k], .value = {id, k}, .name = std::string(name)};
+  return push_results(graph_.add(op, std::move(graph_operands), attributes, name), values ? &*values : nullptr, name);
+}
+
+Refs Builder::push_results(NodeId node, const std::vector<Tensor>* values, std::string_view name) {
+  Refs out;
+  for (uint32_t k = 0; k < graph_.node(node).types.size(); ++k) {
+    const TensorType& type = graph_.node(node).types[k];
+    check_size(type);
+    Item result{.type = type, .value = {node, k}, .name = std::string(name)};
     if (values) result.tensor = (*values)[k];
     out.push_back(push(std::move(result)));
   }
   return out;
+}
+
+/// Different expressions for one dimension that meet in an elementwise op or a concat must be equal when the model runs
+/// (only the importer of a symbolic model sees them apart): a reshape says so, and fails where they are not.
+void Builder::equate_symbols(Op op, const Attributes& complete, Refs& operands) {
+  bool elementwise = info(op).has(kElementwise);
+  if (operands.size() < 2 || (!elementwise && op != Op::concat)) return;
+  size_t most = 0;
+  for (Ref r : operands) most = std::max(most, shape(r).size());
+  Shape agreed(most, Dim(1));
+  auto better = [](const Dim& a, const Dim& b) {  // numbers, then short expressions
+    if (a.is_constant() || b.is_constant()) return a.is_constant();
+    return a.text().size() < b.text().size();
+  };
+  for (Ref r : operands) {
+    const Shape& s = shape(r);
+    for (size_t i = 0; i < s.size(); ++i)
+      if (Dim& best = agreed[most - s.size() + i]; !s[i].is(1) && (best.is(1) || better(s[i], best))) best = s[i];
+  }
+  for (Ref& r : operands) {
+    Shape s = shape(r);
+    for (size_t i = 0; i < s.size(); ++i) {
+      bool joined =
+          op == Op::concat && static_cast<int64_t>(i) ==
+                                  (complete.integer("axis") + static_cast<int64_t>(most)) % static_cast<int64_t>(most);
+      if (!joined && !s[i].is_constant()) s[i] = agreed[most - s.size() + i];
+    }
+    if (s != shape(r)) r = add(Op::reshape, {r}, {{"shape", s}});
+  }
 }
 
 Value Builder::value(Ref ref) {

@@ -25,8 +25,8 @@ class Builder {
   Ref input(std::string_view name, TensorType type);
   /// Contents known at import: weights and constants. Enters the graph when first used as an operand.
   Ref constant(Tensor tensor, std::string_view name = {});
-  Ref scalar(DType dtype, double value);          ///< rank 0
-  Ref ints(const std::vector<int64_t>& values);   ///< i64[n]
+  Ref scalar(DType dtype, double value);         ///< rank 0
+  Ref ints(const std::vector<int64_t>& values);  ///< i64[n]
   /// An i64 tensor of rank 1 (or rank 0 where `scalar`) whose elements are dimensions.
   Ref dims(std::vector<Dim> contents, bool scalar = false);
 
@@ -40,7 +40,8 @@ class Builder {
   int64_t rank(Ref ref) const { return static_cast<int64_t>(shape(ref).size()); }
   /// The contents where known at import, else null.
   const Tensor* known(Ref ref) const;
-  /// The contents as dimensions (row-major), where known; of integer tensors, and of float tensors derived from dimensions.
+  /// The contents as dimensions (row-major), where known; of integer tensors, and of float tensors derived from
+  /// dimensions.
   std::optional<std::vector<Dim>> contents(Ref ref) const;
   std::string describe(Ref ref) const;  ///< "'name' f32[1,3]" for messages
 
@@ -53,15 +54,17 @@ class Builder {
  private:
   struct Item {
     TensorType type;
-    Value value = {};              // node invalid: not in the graph yet
-    Tensor tensor = {};            // defined: contents known
-    std::vector<Dim> dims = {};    // contents as dimensions where `symbolic`
+    Value value = {};            // node invalid: not in the graph yet
+    Tensor tensor = {};          // defined: contents known
+    std::vector<Dim> dims = {};  // contents as dimensions where `symbolic`
     bool symbolic = false;
     std::string name = {};
   };
   const Item& item(Ref ref) const;
   Ref push(Item item);
   std::string unique_name(std::string_view wanted);
+  void equate_symbols(Op op, const Attributes& complete, Refs& operands);
+  Refs push_results(NodeId node, const std::vector<Tensor>* values, std::string_view name);
   std::optional<std::vector<Tensor>> evaluate_known(Op op, const Refs& operands, const Attributes& complete) const;
   std::optional<Refs> fold_symbolic(Op op, const Refs& operands, const Attributes& complete);
   std::optional<Refs> fold_movement(Op op, const Refs& operands, const Attributes& complete);
@@ -70,7 +73,7 @@ class Builder {
   Value materialise_dims(const Item& item);
 
   Graph graph_;
-  std::deque<Item> items_;  // handlers hold references to types while they add
+  std::deque<Item> items_;                      // handlers hold references to types while they add
   std::unordered_map<std::string, int> names_;  // of inputs, parameters and outputs: how often asked for
 };
 

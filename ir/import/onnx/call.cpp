@@ -28,7 +28,9 @@ std::string type_name(Attribute::AttributeType type) {
   return Attribute::AttributeType_IsValid(type) ? Attribute::AttributeType_Name(type) : std::to_string(type);
 }
 
-bool is_list(Attribute::AttributeType type) { return type == Attribute::INTS || type == Attribute::FLOATS || type == Attribute::STRINGS; }
+bool is_list(Attribute::AttributeType type) {
+  return type == Attribute::INTS || type == Attribute::FLOATS || type == Attribute::STRINGS;
+}
 
 }  // namespace
 
@@ -59,7 +61,8 @@ const Attribute* Call::read(std::string_view name, Attribute::AttributeType type
     read_[static_cast<size_t>(i)] = 1;
   }
   for (const AttributeScope* scope = scope_; found && !found->ref_attr_name().empty(); scope = scope->outer) {
-    if (!scope) fail(ErrorCode::parse, "attribute '{}' refers to '{}' outside of a function", name, found->ref_attr_name());
+    if (!scope)
+      fail(ErrorCode::parse, "attribute '{}' refers to '{}' outside of a function", name, found->ref_attr_name());
     const std::string& wanted = found->ref_attr_name();
     found = nullptr;
     for (const Attribute& a : scope->caller->attribute())
@@ -68,7 +71,8 @@ const Attribute* Call::read(std::string_view name, Attribute::AttributeType type
   if (!found) return nullptr;
   bool empty_list = is_list(type) && type_of(*found) == Attribute::UNDEFINED;
   if (type_of(*found) != type && !empty_list)
-    fail(ErrorCode::parse, "attribute '{}' is of type {}, expected {}", name, type_name(type_of(*found)), type_name(type));
+    fail(ErrorCode::parse, "attribute '{}' is of type {}, expected {}", name, type_name(type_of(*found)),
+         type_name(type));
   return found;
 }
 
@@ -131,7 +135,8 @@ const ::onnx::GraphProto& Call::graph(std::string_view name) {
 
 void Call::ignore(std::initializer_list<std::string_view> names) {
   for (int i = 0; i < node_.attribute_size(); ++i)
-    if (std::find(names.begin(), names.end(), node_.attribute(i).name()) != names.end()) read_[static_cast<size_t>(i)] = 1;
+    if (std::find(names.begin(), names.end(), node_.attribute(i).name()) != names.end())
+      read_[static_cast<size_t>(i)] = 1;
 }
 
 void Call::expect_all_read() const {
@@ -153,7 +158,8 @@ const Tensor& Call::known(size_t input) const {
   if (!wanted.empty())
     fail(ErrorCode::unsupported, "input {} ({}) depends on the dimension {}; bind it to a number", input,
          b.describe(in(input)), wanted);
-  fail(ErrorCode::unsupported, "input {} ({}) is computed at run time; it must be known at import (bind the graph input that it comes from)",
+  fail(ErrorCode::unsupported,
+       "input {} ({}) is computed at run time; it must be known at import (bind the graph input that it comes from)",
        input, b.describe(in(input)));
 }
 

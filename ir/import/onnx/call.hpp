@@ -26,8 +26,14 @@ class Call {
   using Subgraph = std::function<Refs(const ::onnx::GraphProto&)>;
   Call(Builder& builder, const ::onnx::NodeProto& node, Refs operands, int64_t version, TensorReader& reader,
        const AttributeScope* scope, Subgraph subgraph)
-      : b(builder), opset(version), node_(node), operands_(std::move(operands)), reader_(reader), scope_(scope),
-        subgraph_(std::move(subgraph)), read_(static_cast<size_t>(node.attribute_size())) {}
+      : b(builder),
+        opset(version),
+        node_(node),
+        operands_(std::move(operands)),
+        reader_(reader),
+        scope_(scope),
+        subgraph_(std::move(subgraph)),
+        read_(static_cast<size_t>(node.attribute_size())) {}
 
   Builder& b;
   const int64_t opset;  ///< of the node's domain
@@ -38,7 +44,7 @@ class Call {
   size_t inputs() const { return operands_.size(); }
   const Refs& operands() const { return operands_; }
   bool has(size_t index) const { return index < operands_.size() && operands_[index].valid(); }
-  Ref in(size_t index) const;                   ///< throws Error(parse) where absent
+  Ref in(size_t index) const;  ///< throws Error(parse) where absent
   Ref optional(size_t index) const { return index < operands_.size() ? operands_[index] : Ref{}; }
   size_t outputs() const { return static_cast<size_t>(node_.output_size()); }
   bool wants(size_t index) const { return index < outputs() && !node_.output(static_cast<int>(index)).empty(); }
@@ -65,7 +71,7 @@ class Call {
   /// Throws Error(unsupported) where an input is computed at run time.
   std::optional<std::vector<int64_t>> ints_of(std::string_view attribute, size_t input);
   std::vector<int64_t> known_ints(size_t input) const;
-  std::vector<Dim> known_dims(size_t input) const;   ///< may be symbolic
+  std::vector<Dim> known_dims(size_t input) const;  ///< may be symbolic
   std::vector<double> known_reals(size_t input) const;
   const Tensor& known(size_t input) const;
 

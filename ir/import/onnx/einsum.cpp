@@ -9,7 +9,8 @@
 namespace weft::ir::onnx_import {
 namespace {
 
-/// Axes of an operand by label. Letters stand for themselves; the axes of `...` are numbered from the back: '\1', '\2'...
+/// Axes of an operand by label. Letters stand for themselves; the axes of `...` are numbered from the back: '\1',
+/// '\2'...
 struct Term {
   Ref x;
   std::string labels;
@@ -37,7 +38,8 @@ Term diagonals(Builder& b, Term t) {
     size_t j = t.labels.find(t.labels[i], i + 1);
     if (j == std::string::npos) continue;
     Shape shape = b.shape(t.x);
-    if (shape[i] != shape[j]) fail(ErrorCode::type_mismatch, "label '{}' has sizes {} and {}", t.labels[i], shape[i].text(), shape[j].text());
+    if (shape[i] != shape[j])
+      fail(ErrorCode::type_mismatch, "label '{}' has sizes {} and {}", t.labels[i], shape[i].text(), shape[j].text());
     Ints perm;
     std::string labels;
     for (size_t k = 0; k < shape.size(); ++k)
@@ -62,8 +64,10 @@ Term sum_out(Builder& b, Term t, const std::string& keep) {
   Ints axes;
   std::string labels;
   for (size_t i = 0; i < t.labels.size(); ++i) {
-    if (keep.find(t.labels[i]) == std::string::npos) axes.push_back(static_cast<int64_t>(i));
-    else labels += t.labels[i];
+    if (keep.find(t.labels[i]) == std::string::npos)
+      axes.push_back(static_cast<int64_t>(i));
+    else
+      labels += t.labels[i];
   }
   if (!axes.empty()) t.x = reduce(b, Op::reduce_sum, t.x, axes, false);
   return {t.x, labels};
@@ -107,7 +111,8 @@ Term contract(Builder& b, Term x, Term y, const std::string& keep) {
   }
   for (char c : inner)
     if (size_of_label(b, x, c) != size_of_label(b, y, c))
-      fail(ErrorCode::type_mismatch, "label '{}' has sizes {} and {}", c, size_of_label(b, x, c).text(), size_of_label(b, y, c).text());
+      fail(ErrorCode::type_mismatch, "label '{}' has sizes {} and {}", c, size_of_label(b, x, c).text(),
+           size_of_label(b, y, c).text());
   for (char c : rows) m.push_back(size_of_label(b, x, c));
   for (char c : columns) n.push_back(size_of_label(b, y, c));
   for (char c : inner) k.push_back(size_of_label(b, x, c));
@@ -126,8 +131,10 @@ Term contract(Builder& b, Term x, Term y, const std::string& keep) {
 std::vector<std::string> split_terms(const std::string& text) {
   std::vector<std::string> parts(1);
   for (char c : text) {
-    if (c == ',') parts.emplace_back();
-    else parts.back() += c;
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
@@ -150,7 +157,8 @@ Ref einsum(Builder& b, const std::string& equation, const Refs& operands) {
   std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
   size_t arrow = text.find("->");
   std::vector<std::string> parts = split_terms(text.substr(0, arrow));
-  if (parts.size() != operands.size()) fail(ErrorCode::parse, "equation '{}' has {} terms for {} inputs", equation, parts.size(), operands.size());
+  if (parts.size() != operands.size())
+    fail(ErrorCode::parse, "equation '{}' has {} terms for {} inputs", equation, parts.size(), operands.size());
   int64_t dots = 0;
   std::vector<Term> terms;
   std::string all;

@@ -102,7 +102,9 @@ Ref iota(Builder& b, Dim n) {
   return binary(b, Op::sub, b.add(Op::cumsum, {ones}, {{"axis", int64_t{0}}}), 1.0);
 }
 
-Ref full(Builder& b, DType dtype, double value, Shape shape) { return broadcast_to(b, b.scalar(dtype, value), std::move(shape)); }
+Ref full(Builder& b, DType dtype, double value, Shape shape) {
+  return broadcast_to(b, b.scalar(dtype, value), std::move(shape));
+}
 
 Dim product(const Shape& shape, size_t from, size_t to) {
   Dim out = 1;

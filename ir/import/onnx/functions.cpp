@@ -10,8 +10,8 @@ namespace {
 using Key = std::pair<std::string, std::string>;
 
 /// Adds the functions called by these nodes and by their subgraphs (whose nesting the parser bounds).
-void collect_calls(const google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes, const std::map<Key, size_t>& index,
-                   std::vector<size_t>& calls) {
+void collect_calls(const google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes,
+                   const std::map<Key, size_t>& index, std::vector<size_t>& calls) {
   for (const auto& node : nodes) {
     auto it = index.find({canonical_domain(node.domain()), node.op_type()});
     if (it != index.end()) calls.push_back(it->second);

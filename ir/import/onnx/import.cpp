@@ -1,12 +1,11 @@
 // The public functions of ir/import/onnx.hpp.
-#include "ir/import/onnx.hpp"
-
 #include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
+#include "ir/import/onnx.hpp"
 #include "ir/import/onnx/handlers.hpp"
 #include "ir/import/onnx/lower.hpp"
 #include "ir/import/onnx/model.hpp"

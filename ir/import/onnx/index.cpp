@@ -8,7 +8,8 @@
 namespace weft::ir::onnx_import {
 namespace {
 
-/// Scatter with indices computed at run time compares every slot with every update; beyond this many pairs it is refused.
+/// Scatter with indices computed at run time compares every slot with every update; beyond this many pairs it is
+/// refused.
 constexpr int64_t kScatterPairs = int64_t{1} << 24;
 
 /// Indices counted from the front: those below 0 count from the end of an axis of this size.
@@ -30,8 +31,8 @@ Refs gather_op(Call& n) {
   const Dim& size = n.b.shape(x)[static_cast<size_t>(axis)];
   for (int64_t i = 0; indices && size.is_constant() && i < indices->elements(); ++i)
     if (int64_t index = indices->at_int(i); index < -size.value() || index >= size.value())
-      fail(ErrorCode::out_of_range, "index {} at position {} is outside [{},{}] of axis {} of {}", index, i, -size.value(),
-           size.value() - 1, axis, n.b.describe(x));
+      fail(ErrorCode::out_of_range, "index {} at position {} is outside [{},{}] of axis {} of {}", index, i,
+           -size.value(), size.value() - 1, axis, n.b.describe(x));
   return {n.b.add(Op::gather, {x, n.in(1)}, {{"axis", axis}}, n.name())};
 }
 
@@ -129,7 +130,8 @@ Refs non_zero(Call& n) {
   Ints out;
   for (size_t d = 0; d < dims.size(); ++d)
     for (int64_t i : flat) out.push_back(i / strides[d] % dims[d]);
-  return {n.b.constant(Tensor::from<int64_t>({static_cast<int64_t>(dims.size()), static_cast<int64_t>(flat.size())}, out))};
+  return {
+      n.b.constant(Tensor::from<int64_t>({static_cast<int64_t>(dims.size()), static_cast<int64_t>(flat.size())}, out))};
 }
 
 /// The first seq_lens[b] steps of each batch in reverse order, the others as they are.
@@ -137,7 +139,8 @@ Refs reverse_sequence(Call& n) {
   n.expect_inputs(2, 2);
   Builder& b = n.b;
   Ref x = n.in(0);
-  int64_t time = normalise_axis(n.integer("time_axis", 0), b.rank(x)), batch = normalise_axis(n.integer("batch_axis", 1), b.rank(x));
+  int64_t time = normalise_axis(n.integer("time_axis", 0), b.rank(x)),
+          batch = normalise_axis(n.integer("batch_axis", 1), b.rank(x));
   if (time == batch) fail(ErrorCode::parse, "time_axis and batch_axis are both {}", time);
   Ints perm{batch, time}, back(b.shape(x).size());
   for (int64_t d = 0; d < b.rank(x); ++d)
@@ -162,15 +165,16 @@ Ref scatter_rows(Builder& b, Ref data, Ref positions, Ref updates, const std::st
     Ints source = range_of(0, slots.value());
     for (int64_t j = 0; j < known->elements(); ++j) {
       int64_t at = known->at_int(j);
-      if (at < 0 || at >= slots.value()) fail(ErrorCode::out_of_range, "index {} outside [0,{}]", at, slots.value() - 1);
+      if (at < 0 || at >= slots.value())
+        fail(ErrorCode::out_of_range, "index {} outside [0,{}]", at, slots.value() - 1);
       source[static_cast<size_t>(at)] = slots.value() + j;
     }
     return gather(b, concat(b, {data, updates}, 0), b.ints(source), 0);
   }
   Dim pairs = reduction == "none" ? slots * count : slots * count * width;
   if (!pairs.is_constant() || pairs.value() > kScatterPairs)
-    fail(ErrorCode::unsupported, "{} slots and {} updates with indices computed at run time; supported are {} pairs", slots.text(),
-         count.text(), kScatterPairs);
+    fail(ErrorCode::unsupported, "{} slots and {} updates with indices computed at run time; supported are {} pairs",
+         slots.text(), count.text(), kScatterPairs);
   Ref hit = binary(b, Op::equal, unsqueeze(b, iota(b, slots), 1), unsqueeze(b, positions, 0));  // [N, M]
   if (reduction == "none") {
     Ref none = b.constant(Tensor::scalar<int64_t>(-1));
@@ -192,7 +196,8 @@ Ref scatter_rows(Builder& b, Ref data, Ref positions, Ref updates, const std::st
     Ref best = reduce(b, is_max ? Op::reduce_max : Op::reduce_min, held, {1}, false);
     return binary(b, is_max ? Op::max : Op::min, data, best);
   }
-  if (reduction != "add" && reduction != "mul") fail(ErrorCode::parse, "reduction '{}', expected none, add, mul, max or min", reduction);
+  if (reduction != "add" && reduction != "mul")
+    fail(ErrorCode::parse, "reduction '{}', expected none, add, mul, max or min", reduction);
   Ref held = where(b, three, given, b.scalar(b.dtype(data), rule.one));
   return binary(b, rule.single, data, reduce(b, rule.whole, held, {1}, false));
 }
@@ -202,7 +207,8 @@ Refs scatter_elements(Call& n) {
   Builder& b = n.b;
   Ref x = n.in(0), indices = indices_of(n, 1), updates = n.in(2);
   if (b.rank(x) != b.rank(indices) || b.shape(indices) != b.shape(updates) || b.rank(x) == 0)
-    fail(ErrorCode::type_mismatch, "{}, indices {} and updates {}", b.describe(x), b.describe(indices), b.describe(updates));
+    fail(ErrorCode::type_mismatch, "{}, indices {} and updates {}", b.describe(x), b.describe(indices),
+         b.describe(updates));
   int64_t axis = normalise_axis(n.integer("axis", 0), b.rank(x));
   std::string reduction = n.text("reduction", "none");
   Dim count = product(b.shape(indices)), size = product(b.shape(x));

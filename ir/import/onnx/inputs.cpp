@@ -36,7 +36,8 @@ struct Declared {
   bool has_shape;
 };
 
-Dim declared_dim(const ::onnx::TensorShapeProto::Dimension& dim, const std::string& input, int axis, SymbolNames& symbols) {
+Dim declared_dim(const ::onnx::TensorShapeProto::Dimension& dim, const std::string& input, int axis,
+                 SymbolNames& symbols) {
   if (dim.has_dim_value() && dim.dim_value() >= 0) return dim.dim_value();
   if (dim.has_dim_value() && dim.dim_value() < -1)
     fail(ErrorCode::parse, "axis {} has dimension {}, expected 0 or more (or -1: unknown)", axis, dim.dim_value());
@@ -65,11 +66,14 @@ void bind_shape(Declared& d, const std::vector<int64_t>& given, std::string_view
   }
   std::string both = to_string(to_shape(given)) + " against " + to_string(d.shape);
   if (given.size() != d.shape.size())
-    fail(ErrorCode::invalid_argument, "{} of input '{}' has rank {}, expected {}: {}", source, d.name, given.size(), d.shape.size(), both);
+    fail(ErrorCode::invalid_argument, "{} of input '{}' has rank {}, expected {}: {}", source, d.name, given.size(),
+         d.shape.size(), both);
   for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] < 0) fail(ErrorCode::invalid_argument, "{} of input '{}' has the dimension {}", source, d.name, given[i]);
+    if (given[i] < 0)
+      fail(ErrorCode::invalid_argument, "{} of input '{}' has the dimension {}", source, d.name, given[i]);
     if (d.shape[i].is_constant()) {
-      if (!d.shape[i].is(given[i])) fail(ErrorCode::invalid_argument, "{} of input '{}' contradicts the model: {}", source, d.name, both);
+      if (!d.shape[i].is(given[i]))
+        fail(ErrorCode::invalid_argument, "{} of input '{}' contradicts the model: {}", source, d.name, both);
       continue;
     }
     auto [it, fresh] = bindings.emplace(d.shape[i].text(), given[i]);
@@ -91,11 +95,13 @@ DimBindings bind_options(std::vector<Declared>& inputs, const OnnxOptions& optio
   for (const auto& [name, size] : options.dims) {
     auto symbol = symbols.names().find(name);
     std::string target = symbol != symbols.names().end() ? symbol->second : name;
-    bool exists = std::any_of(symbols.names().begin(), symbols.names().end(), [&](const auto& s) { return s.second == target; });
+    bool exists =
+        std::any_of(symbols.names().begin(), symbols.names().end(), [&](const auto& s) { return s.second == target; });
     if (!exists) {
       std::string known;
       for (const auto& s : symbols.names()) known += (known.empty() ? "" : ", ") + s.first;
-      fail(ErrorCode::invalid_argument, "no input has a dimension '{}'; there are: {}", name, known.empty() ? "none" : known);
+      fail(ErrorCode::invalid_argument, "no input has a dimension '{}'; there are: {}", name,
+           known.empty() ? "none" : known);
     }
     if (size < 0) fail(ErrorCode::invalid_argument, "dimension '{}' cannot be {}", name, size);
     bindings[target] = size;
@@ -103,15 +109,18 @@ DimBindings bind_options(std::vector<Declared>& inputs, const OnnxOptions& optio
   auto input_named = [&](const std::string& name, std::string_view what) -> Declared& {
     auto it = std::find_if(inputs.begin(), inputs.end(), [&](const Declared& d) { return d.name == name; });
     if (it == inputs.end())
-      fail(ErrorCode::invalid_argument, "{} for '{}', which is not an input; the inputs are {}", what, name, list_names(inputs));
+      fail(ErrorCode::invalid_argument, "{} for '{}', which is not an input; the inputs are {}", what, name,
+           list_names(inputs));
     return *it;
   };
-  for (const auto& [name, shape] : options.shapes) bind_shape(input_named(name, "a shape"), shape, "the shape", bindings);
+  for (const auto& [name, shape] : options.shapes)
+    bind_shape(input_named(name, "a shape"), shape, "the shape", bindings);
   for (const auto& [name, tensor] : options.binds) {
     if (initializers.contains(name)) continue;
     Declared& d = input_named(name, "a value");
     if (d.dtype != tensor.dtype())
-      fail(ErrorCode::type_mismatch, "input '{}' is of {}, bound to {}", name, to_string(d.dtype), to_string(tensor.type()));
+      fail(ErrorCode::type_mismatch, "input '{}' is of {}, bound to {}", name, to_string(d.dtype),
+           to_string(tensor.type()));
     bind_shape(d, to_ints(tensor.shape()), "the value", bindings);
   }
   return bindings;
@@ -119,7 +128,8 @@ DimBindings bind_options(std::vector<Declared>& inputs, const OnnxOptions& optio
 
 }  // namespace
 
-std::vector<std::pair<std::string, TensorType>> input_types(const ::onnx::GraphProto& graph, const OnnxOptions& options) {
+std::vector<std::pair<std::string, TensorType>> input_types(const ::onnx::GraphProto& graph,
+                                                            const OnnxOptions& options) {
   std::set<std::string> initializers;
   for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
   for (const auto& tensor : graph.sparse_initializer()) initializers.insert(tensor.values().name());
@@ -131,7 +141,8 @@ std::vector<std::pair<std::string, TensorType>> input_types(const ::onnx::GraphP
   std::vector<std::pair<std::string, TensorType>> out;
   for (Declared& d : inputs) {
     if (!d.has_shape)
-      fail(ErrorCode::invalid_argument, "input '{}' has no shape in the model; give one (for example --shape {}=1x3x224x224)", d.name, d.name);
+      fail(ErrorCode::invalid_argument,
+           "input '{}' has no shape in the model; give one (for example --shape {}=1x3x224x224)", d.name, d.name);
     for (Dim& dim : d.shape) dim = dim.substitute(bindings);
     out.emplace_back(d.name, TensorType{d.dtype, std::move(d.shape)});
   }

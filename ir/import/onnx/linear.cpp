@@ -16,7 +16,8 @@ Refs matmul_op(Call& n) {
 Refs fused_matmul(Call& n) {
   double alpha = n.real("alpha", 1);
   bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
-  if (n.flag("transBatchA", false) || n.flag("transBatchB", false)) fail(ErrorCode::unsupported, "transBatchA/transBatchB");
+  if (n.flag("transBatchA", false) || n.flag("transBatchB", false))
+    fail(ErrorCode::unsupported, "transBatchA/transBatchB");
   Ref y = matmul(n.b, n.in(0), n.in(1), transpose_a, transpose_b);
   return {alpha == 1 ? y : mul(n.b, y, alpha)};
 }
@@ -28,7 +29,8 @@ Refs gemm(Call& n) {
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   bool transpose_a = n.flag("transA", false), transpose_b = n.flag("transB", false);
   for (size_t i : {size_t{0}, size_t{1}})
-    if (n.b.rank(n.in(i)) != 2) fail(ErrorCode::type_mismatch, "input {} is {}, expected rank 2", i, n.b.describe(n.in(i)));
+    if (n.b.rank(n.in(i)) != 2)
+      fail(ErrorCode::type_mismatch, "input {} is {}, expected rank 2", i, n.b.describe(n.in(i)));
   bool has_c = n.has(2) && beta != 0;
   Ref y = n.b.add(Op::matmul, {n.in(0), n.in(1)}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}},
                   alpha == 1 && !has_c ? n.name() : "");

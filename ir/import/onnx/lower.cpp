@@ -11,8 +11,8 @@
 namespace weft::ir::onnx_import {
 namespace {
 
-constexpr int kMaxCalls = 40;                         // functions and branches inside one another
-constexpr size_t kMaxNodes = size_t{4} << 20;         // after functions are expanded: a small file must not mean endless work
+constexpr int kMaxCalls = 40;                  // functions and branches inside one another
+constexpr size_t kMaxNodes = size_t{4} << 20;  // after functions are expanded: a small file must not mean endless work
 
 bool is_initialized(const ::onnx::GraphProto& graph, const std::set<std::string>& initializers, int input) {
   return initializers.contains(graph.input(input).name());
@@ -31,7 +31,8 @@ GraphNames names_of(const ::onnx::GraphProto& graph) {
   for (int i = 0; i < graph.input_size(); ++i)
     if (!is_initialized(graph, initialized, i)) names.given.emplace_back(graph.input(i).name(), "a graph input");
   for (const auto& tensor : graph.initializer()) names.given.emplace_back(tensor.name(), "an initializer");
-  for (const auto& tensor : graph.sparse_initializer()) names.given.emplace_back(tensor.values().name(), "a sparse initializer");
+  for (const auto& tensor : graph.sparse_initializer())
+    names.given.emplace_back(tensor.values().name(), "a sparse initializer");
   for (const auto& output : graph.output()) names.wanted.push_back(output.name());
   return names;
 }
@@ -69,7 +70,9 @@ void UnsupportedOps::report() const {
 }
 
 Lowering::Lowering(const Model& model, const OnnxOptions& options, const std::filesystem::path& base_dir)
-    : model_(model), options_(options), reader_(model.proto, base_dir),
+    : model_(model),
+      options_(options),
+      reader_(model.proto, base_dir),
       builder_(model.proto->graph().name().empty() ? "main" : model.proto->graph().name()) {
   for (const auto& function : model.proto->functions())
     if (!functions_.emplace(std::pair(canonical_domain(function.domain()), function.name()), &function).second)
@@ -111,7 +114,8 @@ Graph Lowering::run() {
 void Lowering::declare_inputs(const ::onnx::GraphProto& graph, Scope& scope) {
   for (auto& [name, type] : input_types(graph, options_)) {
     auto bound = options_.binds.find(name);
-    scope.names[name] = bound == options_.binds.end() ? builder_.input(name, type) : builder_.constant(bound->second, name);
+    scope.names[name] =
+        bound == options_.binds.end() ? builder_.input(name, type) : builder_.constant(bound->second, name);
   }
 }
 
@@ -122,7 +126,8 @@ void Lowering::declare_initializers(const ::onnx::GraphProto& graph, Scope& scop
     Tensor tensor = reader_.read(proto);
     if (bound != options_.binds.end() && scope.outer == nullptr) {
       if (bound->second.type() != tensor.type())
-        fail(ErrorCode::type_mismatch, "initializer '{}' is {}, bound to {}", name, to_string(tensor.type()), to_string(bound->second.type()));
+        fail(ErrorCode::type_mismatch, "initializer '{}' is {}, bound to {}", name, to_string(tensor.type()),
+             to_string(bound->second.type()));
       tensor = bound->second;
     }
     scope.names[name] = builder_.constant(std::move(tensor), name);
@@ -141,7 +146,8 @@ const ::onnx::FunctionProto* Lowering::find_function(const ::onnx::NodeProto& no
 }
 
 void Lowering::lower_node(const ::onnx::NodeProto& node, const std::string& place, Scope& scope, const Frame& frame) {
-  if (++lowered_ > kMaxNodes) fail(ErrorCode::limit, "more than {} nodes after expanding functions and branches", kMaxNodes);
+  if (++lowered_ > kMaxNodes)
+    fail(ErrorCode::limit, "more than {} nodes after expanding functions and branches", kMaxNodes);
   auto refuse = [&](int64_t opset, const std::string& reason) {
     unsupported_.add(canonical_domain(node.domain()), node.op_type(), opset, place, reason);
     for (const std::string& name : node.output())
@@ -172,7 +178,8 @@ void Lowering::lower_node(const ::onnx::NodeProto& node, const std::string& plac
   }
   Refs results;
   try {
-    results = function ? lower_function(*function, node, operands, frame) : call_handler(node, handler, opset, operands, scope, frame);
+    results = function ? lower_function(*function, node, operands, frame)
+                       : call_handler(node, handler, opset, operands, scope, frame);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::unsupported || !e.where().empty()) throw e.within(place);
     return refuse(opset, e.message());
@@ -183,8 +190,8 @@ void Lowering::lower_node(const ::onnx::NodeProto& node, const std::string& plac
   }
 }
 
-Refs Lowering::call_handler(const ::onnx::NodeProto& node, Handler handler, int64_t opset, const Refs& operands, Scope& scope,
-                            const Frame& frame) {
+Refs Lowering::call_handler(const ::onnx::NodeProto& node, Handler handler, int64_t opset, const Refs& operands,
+                            Scope& scope, const Frame& frame) {
   Call call(builder_, node, operands, opset, reader_, frame.attributes,
             [&](const ::onnx::GraphProto& graph) { return lower_subgraph(graph, scope, frame); });
   Refs results = handler ? handler(call) : lower_if(call);
@@ -234,21 +241,24 @@ Refs Lowering::lower_subgraph(const ::onnx::GraphProto& graph, const Scope& oute
   return out;
 }
 
-Refs Lowering::lower_function(const ::onnx::FunctionProto& function, const ::onnx::NodeProto& node, const Refs& operands,
-                              const Frame& frame) try {
+Refs Lowering::lower_function(const ::onnx::FunctionProto& function, const ::onnx::NodeProto& node,
+                              const Refs& operands, const Frame& frame) try {
   if (frame.depth >= kMaxCalls) fail(ErrorCode::limit, "functions nest deeper than {}", kMaxCalls);
   if (operands.size() > static_cast<size_t>(function.input_size()))
     fail(ErrorCode::parse, "{} inputs, expected at most {}", operands.size(), function.input_size());
   for (const auto& attribute : node.attribute())
-    if (std::find(function.attribute().begin(), function.attribute().end(), attribute.name()) == function.attribute().end())
+    if (std::find(function.attribute().begin(), function.attribute().end(), attribute.name()) ==
+        function.attribute().end())
       fail(ErrorCode::parse, "unknown attribute '{}'", attribute.name());
   Scope scope;
   GraphNames names;
   for (int i = 0; i < function.input_size(); ++i) {
     names.given.emplace_back(function.input(i), "a function input");
     bool given = static_cast<size_t>(i) < operands.size() && operands[static_cast<size_t>(i)].valid();
-    if (given) scope.names[function.input(i)] = operands[static_cast<size_t>(i)];
-    else scope.absent.insert(function.input(i));
+    if (given)
+      scope.names[function.input(i)] = operands[static_cast<size_t>(i)];
+    else
+      scope.absent.insert(function.input(i));
   }
   names.wanted.assign(function.output().begin(), function.output().end());
   names.is_outer = [](const std::string&) { return false; };
@@ -277,7 +287,8 @@ void Lowering::check_dead_nodes(const Nodes& nodes, const std::vector<int>& orde
     if (live[static_cast<size_t>(i)] || find_function(node) || find_handler(domain, node.op_type())) continue;
     if (domain.empty() && node.op_type() == "If") continue;
     auto imported = frame.opsets->find(domain);
-    unsupported_.add(domain, node.op_type(), imported == frame.opsets->end() ? 0 : imported->second, node_place(node, i), "");
+    unsupported_.add(domain, node.op_type(), imported == frame.opsets->end() ? 0 : imported->second,
+                     node_place(node, i), "");
   }
 }
 

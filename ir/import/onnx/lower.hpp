@@ -15,10 +15,12 @@
 
 namespace weft::ir::onnx_import {
 
-/// What cannot be translated, collected over the whole model. One entry an op and reason; the first node stands for all.
+/// What cannot be translated, collected over the whole model. One entry an op and reason; the first node stands for
+/// all.
 class UnsupportedOps {
  public:
-  void add(const std::string& domain, const std::string& op, int64_t opset, const std::string& place, const std::string& reason);
+  void add(const std::string& domain, const std::string& op, int64_t opset, const std::string& place,
+           const std::string& reason);
   bool empty() const { return entries_.empty(); }
   [[noreturn]] void report() const;
 
@@ -54,10 +56,12 @@ class Lowering {
   void declare_initializers(const ::onnx::GraphProto& graph, Scope& scope);
   void lower_nodes(const Nodes& nodes, const std::vector<int>& order, Scope& scope, const Frame& frame);
   void lower_node(const ::onnx::NodeProto& node, const std::string& place, Scope& scope, const Frame& frame);
-  Refs call_handler(const ::onnx::NodeProto& node, Handler handler, int64_t opset, const Refs& operands, Scope& scope, const Frame& frame);
+  Refs call_handler(const ::onnx::NodeProto& node, Handler handler, int64_t opset, const Refs& operands, Scope& scope,
+                    const Frame& frame);
   Refs lower_if(Call& call);
   Refs lower_subgraph(const ::onnx::GraphProto& graph, const Scope& outer, const Frame& frame);
-  Refs lower_function(const ::onnx::FunctionProto& function, const ::onnx::NodeProto& node, const Refs& operands, const Frame& frame);
+  Refs lower_function(const ::onnx::FunctionProto& function, const ::onnx::NodeProto& node, const Refs& operands,
+                      const Frame& frame);
   void check_dead_nodes(const Nodes& nodes, const std::vector<int>& order, const Frame& frame);
   const ::onnx::FunctionProto* find_function(const ::onnx::NodeProto& node) const;
   void check_function_calls() const;
@@ -73,6 +77,7 @@ class Lowering {
 
 /// Types of the graph's inputs after the options: symbols for unknown dimensions, bound where options say so.
 /// Checks that every name in the options exists.
-std::vector<std::pair<std::string, TensorType>> input_types(const ::onnx::GraphProto& graph, const OnnxOptions& options);
+std::vector<std::pair<std::string, TensorType>> input_types(const ::onnx::GraphProto& graph,
+                                                            const OnnxOptions& options);
 
 }  // namespace weft::ir::onnx_import

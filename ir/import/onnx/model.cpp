@@ -21,14 +21,14 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     int error = errno;
-    fail(error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io, "cannot open '{}': {}", path.string(),
-         std::strerror(error));
+    fail(error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io, "cannot open '{}': {}",
+         path.string(), std::strerror(error));
   }
   struct Closer {
     int fd;
     ~Closer() { ::close(fd); }
   } closer{fd};
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0) fail(ErrorCode::io, "cannot stat '{}': {}", path.string(), std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail(ErrorCode::io, "'{}' is a directory, expected a file", path.string());
   if (!S_ISREG(info.st_mode)) fail(ErrorCode::io, "'{}' is not a regular file", path.string());
@@ -50,7 +50,8 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetI
   for (const auto& import : imports) {
     std::string domain = canonical_domain(import.domain());
     if (import.version() < 1)
-      fail(ErrorCode::parse, "opset_import of domain '{}' has version {}, expected 1 or more", domain, import.version());
+      fail(ErrorCode::parse, "opset_import of domain '{}' has version {}, expected 1 or more", domain,
+           import.version());
     if (domain.empty() && import.version() > kNewestOpset)
       fail(ErrorCode::unsupported, "opset {} of ai.onnx is not known; the newest supported one is {}", import.version(),
            kNewestOpset);
@@ -75,7 +76,8 @@ Model parse_model(std::span<const std::byte> bytes) {
   if (!proto->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
     fail(ErrorCode::parse, "not an ONNX model: the protobuf message of {} bytes is malformed", bytes.size());
   Model model;
-  if (!proto->has_graph()) fail(ErrorCode::parse, "not an ONNX model: no graph in the message of {} bytes", bytes.size());
+  if (!proto->has_graph())
+    fail(ErrorCode::parse, "not an ONNX model: no graph in the message of {} bytes", bytes.size());
   if (proto->has_ir_version() && proto->ir_version() < 1)
     fail(ErrorCode::parse, "IR version {} in the model, expected 1 or more", proto->ir_version());
   model.opsets = read_opsets(proto->opset_import());

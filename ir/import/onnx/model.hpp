@@ -51,7 +51,8 @@ std::string canonical_domain(const std::string& domain);
 DType dtype_of(int32_t data_type);
 std::optional<DType> try_dtype_of(int32_t data_type);
 
-/// Tensors of a model: views into the parsed message or into mapped external files wherever the bytes can be used as they are.
+/// Tensors of a model: views into the parsed message or into mapped external files wherever the bytes can be used as
+/// they are.
 class TensorReader {
  public:
   /// `owner` keeps the messages alive; `base_dir` may be empty (no external data).

@@ -19,7 +19,8 @@ struct Factors {
 Factors factors_of(const Shape& shape) {
   Factors f;
   for (const Dim& d : shape) {
-    if (!d.is_constant()) f.symbols.push_back(d);
+    if (!d.is_constant())
+      f.symbols.push_back(d);
     else if (__builtin_mul_overflow(f.constant, d.value(), &f.constant))
       fail(ErrorCode::out_of_range, "shape {} has more than 2^63 elements", to_string(shape));
   }
@@ -35,9 +36,11 @@ Dim quotient(const Shape& all, const Shape& part) {
     } else {
       return floor_div(product(all), product(part));
     }
-  if (bottom.constant == 0) fail(ErrorCode::parse, "a dimension of -1 in {} cannot be found beside a dimension of 0", to_string(part));
+  if (bottom.constant == 0)
+    fail(ErrorCode::parse, "a dimension of -1 in {} cannot be found beside a dimension of 0", to_string(part));
   if (top.symbols.empty() && top.constant % bottom.constant != 0)
-    fail(ErrorCode::type_mismatch, "{} elements cannot be divided by {} for a dimension of -1", top.constant, bottom.constant);
+    fail(ErrorCode::type_mismatch, "{} elements cannot be divided by {} for a dimension of -1", top.constant,
+         bottom.constant);
   int64_t common = std::gcd(top.constant, bottom.constant);
   if (common == 0) return 0;
   return floor_div(Dim(top.constant / common) * product(top.symbols), Dim(bottom.constant / common));
@@ -51,7 +54,8 @@ Shape resolve_reshape(const Shape& from, std::vector<Dim> target, bool allow_zer
     if (!d.is_constant()) continue;
     if (d.is(0) && !allow_zero) {
       if (i >= from.size())
-        fail(ErrorCode::parse, "dimension 0 at index {} copies nothing: the input {} has rank {}", i, to_string(from), from.size());
+        fail(ErrorCode::parse, "dimension 0 at index {} copies nothing: the input {} has rank {}", i, to_string(from),
+             from.size());
       d = from[i];
     } else if (d.is(-1)) {
       if (unknown) fail(ErrorCode::parse, "the shape {} has two dimensions of -1", to_string(target));
@@ -97,9 +101,11 @@ Refs squeeze_op(Call& n) {
   std::vector<int64_t> gone = axes ? normalise_axes(*axes, n.b.rank(n.in(0))) : Ints{};
   for (size_t i = 0; i < shape.size(); ++i) {
     bool chosen = axes ? std::binary_search(gone.begin(), gone.end(), static_cast<int64_t>(i)) : shape[i].is(1);
-    if (!chosen) kept.push_back(shape[i]);
+    if (!chosen)
+      kept.push_back(shape[i]);
     else if (shape[i].is_constant() && !shape[i].is(1))
-      fail(ErrorCode::type_mismatch, "axis {} of {} has size {}, expected 1", i, n.b.describe(n.in(0)), shape[i].text());
+      fail(ErrorCode::type_mismatch, "axis {} of {} has size {}, expected 1", i, n.b.describe(n.in(0)),
+           shape[i].text());
   }
   return {reshape(n.b, n.in(0), std::move(kept))};
 }
@@ -131,7 +137,8 @@ Refs expand(Call& n) {
   n.expect_inputs(2, 2);
   std::vector<Dim> target = n.known_dims(1);
   for (const Dim& d : target)
-    if (d.is_constant() && d.value() < 0) fail(ErrorCode::parse, "the shape {} has the dimension {}", to_string(target), d.text());
+    if (d.is_constant() && d.value() < 0)
+      fail(ErrorCode::parse, "the shape {} has the dimension {}", to_string(target), d.text());
   return {broadcast_to(n.b, n.in(0), broadcast(n.b.shape(n.in(0)), target))};
 }
 
@@ -150,7 +157,8 @@ Refs tile(Call& n) {
     fail(ErrorCode::type_mismatch, "{} repeats for {}", repeats.size(), n.b.describe(x));
   Shape split;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (repeats[i].is_constant() && repeats[i].value() < 0) fail(ErrorCode::parse, "repeat {} of axis {}", repeats[i].text(), i);
+    if (repeats[i].is_constant() && repeats[i].value() < 0)
+      fail(ErrorCode::parse, "repeat {} of axis {}", repeats[i].text(), i);
     if (!repeats[i].is(1)) {
       split.push_back(1);
       spread.push_back(repeats[i]);
@@ -165,7 +173,8 @@ Refs tile(Call& n) {
 Refs concat_op(Call& n) {
   n.expect_inputs(1, SIZE_MAX);
   int64_t axis = n.opset < 4 ? n.integer("axis", 1) : n.integer("axis");
-  if (n.b.rank(n.in(0)) == 0) fail(ErrorCode::type_mismatch, "scalars have no axis to concatenate along: {}", n.b.describe(n.in(0)));
+  if (n.b.rank(n.in(0)) == 0)
+    fail(ErrorCode::type_mismatch, "scalars have no axis to concatenate along: {}", n.b.describe(n.in(0)));
   return {concat(n.b, n.operands(), normalise_axis(axis, n.b.rank(n.in(0))))};
 }
 
@@ -290,16 +299,19 @@ Refs pad_op(Call& n) {
   return {pad(n.b, x, value, std::move(low), std::move(high), mode)};
 }
 
-/// [N, C, H, W] with C = b*b*c: the block goes into space. DCR: depth first is the block; CRD: depth first is the channel.
+/// [N, C, H, W] with C = b*b*c: the block goes into space. DCR: depth first is the block; CRD: depth first is the
+/// channel.
 Refs depth_to_space(Call& n) {
   Ref x = n.in(0);
   int64_t block = n.integer("blocksize");
   std::string mode = n.text("mode", "DCR");
-  if (n.b.rank(x) != 4 || block < 1) fail(ErrorCode::type_mismatch, "{} with blocksize {}, expected rank 4", n.b.describe(x), block);
+  if (n.b.rank(x) != 4 || block < 1)
+    fail(ErrorCode::type_mismatch, "{} with blocksize {}, expected rank 4", n.b.describe(x), block);
   Shape s = n.b.shape(x);
   Dim depth = floor_div(s[1], Dim(block) * Dim(block));
   bool dcr = mode != "CRD";
-  Ref split = reshape(n.b, x, dcr ? Shape{s[0], block, block, depth, s[2], s[3]} : Shape{s[0], depth, block, block, s[2], s[3]});
+  Ref split = reshape(
+      n.b, x, dcr ? Shape{s[0], block, block, depth, s[2], s[3]} : Shape{s[0], depth, block, block, s[2], s[3]});
   Ref moved = transpose(n.b, split, dcr ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3});
   return {reshape(n.b, moved, {s[0], depth, s[2] * Dim(block), s[3] * Dim(block)})};
 }
@@ -307,7 +319,8 @@ Refs depth_to_space(Call& n) {
 Refs space_to_depth(Call& n) {
   Ref x = n.in(0);
   int64_t block = n.integer("blocksize");
-  if (n.b.rank(x) != 4 || block < 1) fail(ErrorCode::type_mismatch, "{} with blocksize {}, expected rank 4", n.b.describe(x), block);
+  if (n.b.rank(x) != 4 || block < 1)
+    fail(ErrorCode::type_mismatch, "{} with blocksize {}, expected rank 4", n.b.describe(x), block);
   Shape s = n.b.shape(x);
   Dim height = floor_div(s[2], Dim(block)), width = floor_div(s[3], Dim(block));
   Ref split = reshape(n.b, x, {s[0], s[1], height, block, width, block});

@@ -11,7 +11,8 @@ namespace {
 
 Ref mean_of(Builder& b, Ref x, const Ints& axes) { return reduce(b, Op::reduce_mean, x, axes, true); }
 
-/// (x - mean) / sqrt(variance + eps) over axes; the variance of the centred values, so that a large mean cancels nothing.
+/// (x - mean) / sqrt(variance + eps) over axes; the variance of the centred values, so that a large mean cancels
+/// nothing.
 struct Standardised {
   Ref y, mean, inverse_deviation, variance;
 };
@@ -27,7 +28,9 @@ Ref scale_and_shift(Builder& b, Ref x, Ref scale, Ref bias, Ref mean, Ref varian
   Ref s = div(b, scale, unary(b, Op::sqrt, add(b, variance, eps)));
   Ref t = binary(b, Op::sub, bias, mul(b, mean, s));
   bool vectors = b.rank(scale) == 1;
-  auto fit = [&](Ref p) { return cast(b, vectors ? along_axis(b, p, 1, std::max<int64_t>(b.rank(x), 2)) : p, b.dtype(x)); };
+  auto fit = [&](Ref p) {
+    return cast(b, vectors ? along_axis(b, p, 1, std::max<int64_t>(b.rank(x), 2)) : p, b.dtype(x));
+  };
   if (b.rank(x) == 1) return b.add(Op::add, {mul(b, x, cast(b, s, b.dtype(x))), cast(b, t, b.dtype(x))}, {}, name);
   return b.add(Op::add, {mul(b, x, fit(s)), fit(t)}, {}, name);
 }
@@ -38,10 +41,12 @@ Refs batch_norm(Call& n) {
   n.ignore({"consumed_inputs"});
   double eps = n.real("epsilon", 1e-5f), momentum = n.real("momentum", 0.9f);
   bool spatial = n.flag("spatial", true), training = n.flag("training_mode", false);
-  if (n.opset < 7 && !n.flag("is_test", false) && n.wants(1)) fail(ErrorCode::unsupported, "training mode (is_test=0 with more than one output)");
+  if (n.opset < 7 && !n.flag("is_test", false) && n.wants(1))
+    fail(ErrorCode::unsupported, "training mode (is_test=0 with more than one output)");
   if (n.opset >= 7 && n.opset < 14 && n.wants(1)) fail(ErrorCode::unsupported, "training mode (more than one output)");
   Ref x = n.in(0), scale = n.in(1), bias = n.in(2), mean = n.in(3), variance = n.in(4);
-  if (!spatial && b.rank(scale) == 1 && b.rank(x) > 2) fail(ErrorCode::unsupported, "spatial=0 with parameters of rank 1");
+  if (!spatial && b.rank(scale) == 1 && b.rank(x) > 2)
+    fail(ErrorCode::unsupported, "spatial=0 with parameters of rank 1");
   if (!training) return {scale_and_shift(b, x, scale, bias, mean, variance, eps, n.name())};
   Ints axes = range_of(0, b.rank(x));
   axes.erase(axes.begin() + 1);
@@ -133,7 +138,8 @@ Refs lrn(Call& n) {
   int64_t size = n.integer("size"), rank = b.rank(x);
   double alpha = n.real("alpha", 1e-4f), beta = n.real("beta", 0.75), bias = n.real("bias", 1);
   constexpr int64_t kLargest = 1024;
-  if (size < 1 || size > kLargest || rank < 2) fail(ErrorCode::type_mismatch, "size {} over the channels of {}", size, b.describe(x));
+  if (size < 1 || size > kLargest || rank < 2)
+    fail(ErrorCode::type_mismatch, "size {} over the channels of {}", size, b.describe(x));
   Ints low(static_cast<size_t>(rank), 0), high = low;
   low[1] = (size - 1) / 2;
   high[1] = size - 1 - low[1];
@@ -179,8 +185,9 @@ Ref likelihood_loss(Call& n, Ref log_probability, Ref target, Ref weight) {
   Ref one_hot = binary(b, Op::equal, unsqueeze(b, target, 1), along_axis(b, iota(b, shape[1]), 1, rank));
   Ref zero = b.scalar(dtype, 0);
   Ref picked = reduce(b, Op::reduce_sum, where(b, one_hot, log_probability, zero), {1}, false);
-  Ref weights = weight.valid() ? reduce(b, Op::reduce_sum, where(b, one_hot, along_axis(b, weight, 1, rank), zero), {1}, false)
-                               : full(b, dtype, 1, b.shape(target));
+  Ref weights = weight.valid()
+                    ? reduce(b, Op::reduce_sum, where(b, one_hot, along_axis(b, weight, 1, rank), zero), {1}, false)
+                    : full(b, dtype, 1, b.shape(target));
   if (ignores) {
     Ref skip = binary(b, Op::equal, target, b.constant(Tensor::scalar<int64_t>(ignored)));
     weights = where(b, skip, zero, weights);

@@ -29,7 +29,8 @@ Producers find_producers(const Nodes& nodes, const GraphNames& names) {
       if (name.empty()) continue;
       auto [it, fresh] = p.by_name.emplace(name, i);
       if (fresh) continue;
-      std::string first = it->second == kGiven ? std::string(kinds.at(name)) : node_place(nodes[it->second], it->second);
+      std::string first =
+          it->second == kGiven ? std::string(kinds.at(name)) : node_place(nodes[it->second], it->second);
       fail(ErrorCode::parse, "the name '{}' is defined twice: by {} and by {}", name, first, node_place(nodes[i], i));
     }
   return p;
@@ -52,13 +53,15 @@ void for_each_use(const ::onnx::NodeProto& node, F f) {
   const auto& node = nodes[index];
   for (int k = 0; k < node.input_size(); ++k)
     if (node.input(k) == name)
-      fail(ErrorCode::parse, "{}: input {} '{}' is produced by no node, graph input or initializer", node_place(node, index), k, name);
+      fail(ErrorCode::parse, "{}: input {} '{}' is produced by no node, graph input or initializer",
+           node_place(node, index), k, name);
   fail(ErrorCode::parse, "{}: '{}', used in a subgraph, is produced by no node, graph input or initializer",
        node_place(node, index), name);
 }
 
 /// Walks from one blocked node to a blocked producer until a node comes again: that edge closes a cycle.
-[[noreturn]] void report_cycle(const Nodes& nodes, const std::vector<std::vector<int>>& needs, const std::vector<char>& done) {
+[[noreturn]] void report_cycle(const Nodes& nodes, const std::vector<std::vector<int>>& needs,
+                               const std::vector<char>& done) {
   int at = static_cast<int>(std::find(done.begin(), done.end(), 0) - done.begin());
   std::vector<char> seen(done.size());
   while (true) {
@@ -70,9 +73,10 @@ void for_each_use(const ::onnx::NodeProto& node, F f) {
     if (seen[static_cast<size_t>(next)]) {
       std::string through;
       for (const std::string& name : nodes[at].input())
-        if (std::find(nodes[next].output().begin(), nodes[next].output().end(), name) != nodes[next].output().end()) through = name;
-      fail(ErrorCode::parse, "the graph has a cycle: {} needs '{}' of {}, which depends on it", node_place(nodes[at], at), through,
-           node_place(nodes[next], next));
+        if (std::find(nodes[next].output().begin(), nodes[next].output().end(), name) != nodes[next].output().end())
+          through = name;
+      fail(ErrorCode::parse, "the graph has a cycle: {} needs '{}' of {}, which depends on it",
+           node_place(nodes[at], at), through, node_place(nodes[next], next));
     }
     at = next;
   }

@@ -15,7 +15,8 @@ Ref fit(Call& n, Ref p, Ref x, int64_t axis, int64_t block) {
   axis = normalise_axis(axis, b.rank(x));
   if (block == 0) return along_axis(b, p, axis, b.rank(x));
   Shape shape = b.shape(p), spread;
-  if (static_cast<int64_t>(shape.size()) != b.rank(x)) fail(ErrorCode::type_mismatch, "{} with block_size {} for {}", b.describe(p), block, b.describe(x));
+  if (static_cast<int64_t>(shape.size()) != b.rank(x))
+    fail(ErrorCode::type_mismatch, "{} with block_size {} for {}", b.describe(p), block, b.describe(x));
   Ref wide = unsqueeze(b, p, axis + 1);
   spread = b.shape(wide);
   spread[static_cast<size_t>(axis) + 1] = block;
@@ -72,13 +73,16 @@ Refs dynamic_quantize(Call& n) {
   return {quantize(b, x, scale, zero, DType::u8), scale, zero};
 }
 
-/// x - zero_point as i32; a vector of zero points belongs to rows (of the left) or columns (of the right), `axis` from the back.
+/// x - zero_point as i32; a vector of zero points belongs to rows (of the left) or columns (of the right), `axis` from
+/// the back.
 Ref centred(Builder& b, Ref x, Ref zero, int64_t axis_from_back) {
   Ref wide = cast(b, x, DType::i32);
   if (!zero.valid()) return wide;
   zero = cast(b, zero, DType::i32);
-  if (product(b.shape(zero)) == Dim(1)) zero = reshape(b, zero, {});
-  else if (b.rank(zero) == 1) zero = along_axis(b, zero, b.rank(x) - axis_from_back, b.rank(x));
+  if (product(b.shape(zero)) == Dim(1))
+    zero = reshape(b, zero, {});
+  else if (b.rank(zero) == 1)
+    zero = along_axis(b, zero, b.rank(x) - axis_from_back, b.rank(x));
   return binary(b, Op::sub, wide, zero);
 }
 
@@ -111,14 +115,19 @@ Ref convolve(Call& n, Ref x, Ref x_zero, Ref w, Ref w_zero) {
     centred_w = binary(b, Op::sub, centred_w, zero);
   }
   size_t axes = b.shape(x).size() - 2;
-  auto list = [&](std::string_view name, size_t count, int64_t fallback) { return n.ints(name).value_or(Ints(count, fallback)); };
+  auto list = [&](std::string_view name, size_t count, int64_t fallback) {
+    return n.ints(name).value_or(Ints(count, fallback));
+  };
   std::string mode = n.text("auto_pad", "NOTSET");
-  if (mode != "NOTSET" && mode != "VALID") fail(ErrorCode::unsupported, "auto_pad '{}' of a quantised convolution", mode);
+  if (mode != "NOTSET" && mode != "VALID")
+    fail(ErrorCode::unsupported, "auto_pad '{}' of a quantised convolution", mode);
   n.ignore({"kernel_shape"});
   Ints pads = list("pads", 2 * axes, 0);
   return b.add(Op::conv, {centred_x, centred_w},
-               {{"strides", list("strides", axes, 1)}, {"pads", mode == "VALID" ? Ints(2 * axes, 0) : pads},
-                {"dilations", list("dilations", axes, 1)}, {"groups", n.integer("group", 1)}});
+               {{"strides", list("strides", axes, 1)},
+                {"pads", mode == "VALID" ? Ints(2 * axes, 0) : pads},
+                {"dilations", list("dilations", axes, 1)},
+                {"groups", n.integer("group", 1)}});
 }
 
 Refs conv_integer(Call& n) {

@@ -35,7 +35,8 @@ Ref activate(Builder& b, const Activation& f, Ref x) {
 
 /// How many values of activation_alpha and activation_beta a function takes from the lists.
 bool takes_alpha(const std::string& name) {
-  return name == "leakyrelu" || name == "elu" || name == "affine" || name == "scaledtanh" || name == "hardsigmoid" || name == "thresholdedrelu";
+  return name == "leakyrelu" || name == "elu" || name == "affine" || name == "scaledtanh" || name == "hardsigmoid" ||
+         name == "thresholdedrelu";
 }
 bool takes_beta(const std::string& name) { return name == "affine" || name == "scaledtanh" || name == "hardsigmoid"; }
 
@@ -70,14 +71,17 @@ std::vector<Activation> read_activations(Call& n, std::vector<std::string> defau
   std::vector<std::string> names;
   for (int64_t d = 0; d < directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
   if (auto given = n.texts("activations")) {
-    if (given->size() != names.size()) fail(ErrorCode::parse, "{} activations, expected {}", given->size(), names.size());
+    if (given->size() != names.size())
+      fail(ErrorCode::parse, "{} activations, expected {}", given->size(), names.size());
     names = *given;
   }
-  auto alphas = n.reals("activation_alpha").value_or(std::vector<float>{}), betas = n.reals("activation_beta").value_or(std::vector<float>{});
+  auto alphas = n.reals("activation_alpha").value_or(std::vector<float>{}),
+       betas = n.reals("activation_beta").value_or(std::vector<float>{});
   std::vector<Activation> out;
   size_t alpha = 0, beta = 0;
   for (std::string name : names) {
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     Activation f{name, {}, {}};
     if (takes_alpha(name) && alpha < alphas.size()) f.alpha = alphas[alpha++];
     if (takes_beta(name) && beta < betas.size()) f.beta = betas[beta++];
@@ -89,7 +93,9 @@ std::vector<Activation> read_activations(Call& n, std::vector<std::string> defau
 State lstm_step(const Recurrence& k, Ref input, State s) {
   Builder& b = k.n.b;
   Ref all = add(b, input, matmul(b, s.h, k.r, false, true));
-  auto peep = [&](Ref v, int64_t g, Ref c) { return k.peephole.valid() ? add(b, v, mul(b, c, k.gate(k.peephole, g))) : v; };
+  auto peep = [&](Ref v, int64_t g, Ref c) {
+    return k.peephole.valid() ? add(b, v, mul(b, c, k.gate(k.peephole, g))) : v;
+  };
   Ref i = k.act(0, peep(k.gate(all, 0), 0, s.c));
   Ref forget = k.input_forget ? sub(b, 1.0, i) : k.act(0, peep(k.gate(all, 2), 2, s.c));
   Ref candidate = k.act(1, k.gate(all, 3));
@@ -100,7 +106,9 @@ State lstm_step(const Recurrence& k, Ref input, State s) {
 
 State gru_step(const Recurrence& k, Ref input, State s) {
   Builder& b = k.n.b;
-  auto recurrent = [&](Ref h, int64_t g) { return matmul(b, h, slice(b, k.r, 0, g * k.hidden, (g + 1) * k.hidden), false, true); };
+  auto recurrent = [&](Ref h, int64_t g) {
+    return matmul(b, h, slice(b, k.r, 0, g * k.hidden, (g + 1) * k.hidden), false, true);
+  };
   auto bias = [&](Ref v, int64_t g) { return k.bias_r.valid() ? add(b, v, k.gate(k.bias_r, g)) : v; };
   Ref z = k.act(0, add(b, k.gate(input, 0), bias(recurrent(s.h, 0), 0)));
   Ref r = k.act(0, add(b, k.gate(input, 1), bias(recurrent(s.h, 1), 1)));
@@ -133,8 +141,10 @@ std::pair<Refs, State> run_direction(Recurrence& k, Step step, int64_t d, bool b
   if (n.has(3)) {
     Ref both = at(b, n.in(3), d), recurrent = slice(b, both, 0, width, 2 * width);
     input = add(b, input, slice(b, both, 0, 0, width));
-    if (is_gru) k.bias_r = recurrent;  // inside the reset gate it cannot be added before
-    else input = add(b, input, recurrent);
+    if (is_gru)
+      k.bias_r = recurrent;  // inside the reset gate it cannot be added before
+    else
+      input = add(b, input, recurrent);
   }
   k.peephole = n.has(7) && k.gates == 4 ? at(b, n.in(7), d) : Ref{};
   Refs outputs(static_cast<size_t>(k.steps));
@@ -174,14 +184,16 @@ Refs recurrence(Call& n, int64_t gates, std::vector<std::string> defaults, Step 
   k.input_forget = gates == 4 && n.flag("input_forget", false);
   k.linear_before_reset = gates == 3 && n.flag("linear_before_reset", false);
   if (b.rank(n.in(0)) != 3 || b.rank(n.in(1)) != 3 || b.rank(n.in(2)) != 3)
-    fail(ErrorCode::type_mismatch, "{}, {} and {}, expected rank 3", b.describe(n.in(0)), b.describe(n.in(1)), b.describe(n.in(2)));
+    fail(ErrorCode::type_mismatch, "{}, {} and {}, expected rank 3", b.describe(n.in(0)), b.describe(n.in(1)),
+         b.describe(n.in(2)));
   k.hidden = n.integer("hidden_size", b.shape(n.in(2))[2].value());
   k.x = batch_first ? transpose(b, n.in(0), {1, 0, 2}) : n.in(0);
   k.batch = b.shape(k.x)[1];
   if (!b.shape(k.x)[0].is_constant())
     fail(ErrorCode::unsupported, "{} steps of a sequence; bind that dimension to a number", b.shape(k.x)[0].text());
   k.steps = b.shape(k.x)[0].value();
-  if (k.steps < 1 || k.steps > kMaxSteps) fail(ErrorCode::unsupported, "a sequence of {} steps, supported are 1 to {}", k.steps, kMaxSteps);
+  if (k.steps < 1 || k.steps > kMaxSteps)
+    fail(ErrorCode::unsupported, "a sequence of {} steps, supported are 1 to {}", k.steps, kMaxSteps);
   if (n.has(4)) k.lengths = cast(b, n.in(4), DType::i64);
   auto initial = [&](size_t input, int64_t d) {
     if (!n.has(input)) return full(b, b.dtype(k.x), 0, {k.batch, k.hidden});

@@ -21,9 +21,12 @@ Reduced read_reduction(Call& n) {
   Reduced r{n.in(0), {}, n.flag("keepdims", true), false};
   auto axes = n.ints_of("axes", 1);
   bool noop = n.flag("noop_with_empty_axes", false);
-  if (axes && !axes->empty()) r.axes = normalise_axes(*axes, n.b.rank(r.x));
-  else if (noop) r.nothing = true;
-  else r.axes = range_of(0, n.b.rank(r.x));
+  if (axes && !axes->empty())
+    r.axes = normalise_axes(*axes, n.b.rank(r.x));
+  else if (noop)
+    r.nothing = true;
+  else
+    r.axes = range_of(0, n.b.rank(r.x));
   return r;
 }
 
@@ -64,9 +67,7 @@ Ref logarithm(Builder& b, Ref x) {
   return cast(b, unary(b, Op::log, cast(b, x, DType::f64)), b.dtype(x));
 }
 
-Refs log_sum(Call& n) {
-  return {logarithm(n.b, reduce(n, Op::reduce_sum, read_reduction(n)))};
-}
+Refs log_sum(Call& n) { return {logarithm(n.b, reduce(n, Op::reduce_sum, read_reduction(n)))}; }
 
 /// max + log(sum(exp(x - max))), with the maximum taken as 0 where it is infinite so that no inf - inf arises.
 Refs log_sum_exp(Call& n) {
@@ -92,9 +93,10 @@ template <Op op>
 Refs arg(Call& n) {
   n.expect_inputs(1, 1);
   int64_t axis = normalise_axis(n.integer("axis", 0), n.b.rank(n.in(0)));
-  return {n.b.add(op, {n.in(0)},
-                  {{"axis", axis}, {"keepdims", n.flag("keepdims", true)}, {"select_last", n.flag("select_last_index", false)}},
-                  n.name())};
+  return {n.b.add(
+      op, {n.in(0)},
+      {{"axis", axis}, {"keepdims", n.flag("keepdims", true)}, {"select_last", n.flag("select_last_index", false)}},
+      n.name())};
 }
 
 Refs cumulative_sum(Call& n) {
@@ -102,7 +104,8 @@ Refs cumulative_sum(Call& n) {
   std::vector<int64_t> axis = n.known_ints(1);
   if (axis.size() != 1) fail(ErrorCode::parse, "{} axes, expected one", axis.size());
   return {n.b.add(Op::cumsum, {n.in(0)},
-                  {{"axis", normalise_axis(axis[0], n.b.rank(n.in(0)))}, {"exclusive", n.flag("exclusive", false)},
+                  {{"axis", normalise_axis(axis[0], n.b.rank(n.in(0)))},
+                   {"exclusive", n.flag("exclusive", false)},
                    {"reverse", n.flag("reverse", false)}},
                   n.name())};
 }

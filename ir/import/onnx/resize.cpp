@@ -25,7 +25,8 @@ double symbolic_ratio(const Dim& in, const Dim& out) {
   };
   double first = at(5040), second = at(10080);
   if (!(first > 0) || first != second || !std::isfinite(first))
-    fail(ErrorCode::unsupported, "size {} from {} is not a fixed scale; bind these dimensions to numbers", out.text(), in.text());
+    fail(ErrorCode::unsupported, "size {} from {} is not a fixed scale; bind these dimensions to numbers", out.text(),
+         in.text());
   return first;
 }
 
@@ -45,19 +46,23 @@ Dim scaled(const Dim& size, double scale) {
 
 Target from_scales(Call& n, const Shape& x, const std::vector<int64_t>& axes, const std::vector<double>& given) {
   Target t{x, std::vector<double>(x.size(), 1)};
-  if (given.size() != axes.size()) fail(ErrorCode::parse, "{} scales for {} axes of {}", given.size(), axes.size(), n.b.describe(n.in(0)));
+  if (given.size() != axes.size())
+    fail(ErrorCode::parse, "{} scales for {} axes of {}", given.size(), axes.size(), n.b.describe(n.in(0)));
   for (size_t i = 0; i < axes.size(); ++i) {
     size_t axis = static_cast<size_t>(axes[i]);
-    if (!(given[i] > 0) || !std::isfinite(given[i])) fail(ErrorCode::parse, "scale {} of axis {}, expected a positive number", given[i], axis);
+    if (!(given[i] > 0) || !std::isfinite(given[i]))
+      fail(ErrorCode::parse, "scale {} of axis {}, expected a positive number", given[i], axis);
     t.scales[axis] = given[i];
     t.shape[axis] = given[i] == 1 ? x[axis] : scaled(x[axis], given[i]);
   }
   return t;
 }
 
-Target from_sizes(Call& n, const Shape& x, const std::vector<int64_t>& axes, const std::vector<Dim>& sizes, const std::string& policy) {
+Target from_sizes(Call& n, const Shape& x, const std::vector<int64_t>& axes, const std::vector<Dim>& sizes,
+                  const std::string& policy) {
   Target t{x, std::vector<double>(x.size(), 1)};
-  if (sizes.size() != axes.size()) fail(ErrorCode::parse, "{} sizes for {} axes of {}", sizes.size(), axes.size(), n.b.describe(n.in(0)));
+  if (sizes.size() != axes.size())
+    fail(ErrorCode::parse, "{} sizes for {} axes of {}", sizes.size(), axes.size(), n.b.describe(n.in(0)));
   for (size_t i = 0; i < axes.size(); ++i) {
     size_t axis = static_cast<size_t>(axes[i]);
     t.shape[axis] = sizes[i];
@@ -66,7 +71,8 @@ Target from_sizes(Call& n, const Shape& x, const std::vector<int64_t>& axes, con
     t.scales[axis] = symbolic_ratio(x[axis], sizes[i]);
   }
   if (policy == "stretch") return t;
-  if (policy != "not_larger" && policy != "not_smaller") fail(ErrorCode::parse, "keep_aspect_ratio_policy '{}'", policy);
+  if (policy != "not_larger" && policy != "not_smaller")
+    fail(ErrorCode::parse, "keep_aspect_ratio_policy '{}'", policy);
   double scale = t.scales[static_cast<size_t>(axes[0])];
   for (int64_t axis : axes) {
     double s = t.scales[static_cast<size_t>(axis)];
@@ -81,7 +87,8 @@ Target from_sizes(Call& n, const Shape& x, const std::vector<int64_t>& axes, con
 }
 
 Refs emit(Call& n, const Target& t, Attributes attributes) {
-  if (t.shape == n.b.shape(n.in(0)) && std::all_of(t.scales.begin(), t.scales.end(), [](double s) { return s == 1; })) return {n.in(0)};
+  if (t.shape == n.b.shape(n.in(0)) && std::all_of(t.scales.begin(), t.scales.end(), [](double s) { return s == 1; }))
+    return {n.in(0)};
   attributes.set("shape", t.shape).set("scales", t.scales);
   return {n.b.add(Op::resize, {n.in(0)}, attributes, n.name())};
 }
@@ -114,7 +121,8 @@ Refs upsample(Call& n) {
 
 Attributes new_attributes(Call& n) {
   std::string mode = n.text("mode", "nearest"), coordinate = n.text("coordinate_transformation_mode", "half_pixel");
-  if (coordinate == "tf_crop_and_resize") fail(ErrorCode::unsupported, "coordinate_transformation_mode 'tf_crop_and_resize'");
+  if (coordinate == "tf_crop_and_resize")
+    fail(ErrorCode::unsupported, "coordinate_transformation_mode 'tf_crop_and_resize'");
   n.ignore({"extrapolation_value"});  // of tf_crop_and_resize
   return {{"mode", mode},
           {"coordinate", coordinate},
@@ -139,10 +147,12 @@ Refs resize(Call& n) {
   // An empty tensor stands for an absent input.
   auto is_given = [&](size_t i) { return n.has(i) && !product(n.b.shape(n.in(i))).is(0); };
   bool by_scale = is_given(2), by_size = is_given(3);
-  if (by_scale == by_size) fail(ErrorCode::parse, "{}, expected one of them", by_scale ? "both scales and sizes" : "neither scales nor sizes");
+  if (by_scale == by_size)
+    fail(ErrorCode::parse, "{}, expected one of them", by_scale ? "both scales and sizes" : "neither scales nor sizes");
   Target t = by_scale ? from_scales(n, x, axes, n.known_reals(2)) : from_sizes(n, x, axes, n.known_dims(3), policy);
   bool shrinks = std::any_of(t.scales.begin(), t.scales.end(), [](double s) { return s < 1; });
-  if (antialias && shrinks && attributes.text("mode") != "nearest") fail(ErrorCode::unsupported, "antialias=1 while shrinking");
+  if (antialias && shrinks && attributes.text("mode") != "nearest")
+    fail(ErrorCode::unsupported, "antialias=1 while shrinking");
   return emit(n, t, std::move(attributes));
 }
 

@@ -46,10 +46,12 @@ Refs constant(Call& n) {
 Refs constant_of_shape(Call& n) {
   n.expect_inputs(1, 1);
   Tensor value = n.tensor("value").value_or(Tensor::from<float>({1}, {0}));
-  if (value.elements() != 1) fail(ErrorCode::type_mismatch, "value is {}, expected one element", to_string(value.type()));
+  if (value.elements() != 1)
+    fail(ErrorCode::type_mismatch, "value is {}, expected one element", to_string(value.type()));
   std::vector<Dim> shape = n.known_dims(0);
   for (const Dim& d : shape)
-    if (d.is_constant() && d.value() < 0) fail(ErrorCode::parse, "the shape {} has the dimension {}", to_string(shape), d.text());
+    if (d.is_constant() && d.value() < 0)
+      fail(ErrorCode::parse, "the shape {} has the dimension {}", to_string(shape), d.text());
   return {broadcast_to(n.b, n.b.constant(value.reshaped({})), shape)};
 }
 
@@ -68,7 +70,8 @@ Refs range(Call& n) {
     count = step.value() > 0 ? ceil_div(span, step) : ceil_div(Dim(0) - span, Dim(0) - step);
   } else {
     double from = n.known_reals(0)[0], to = n.known_reals(1)[0], step = n.known_reals(2)[0];
-    if (step == 0 || std::isnan(from + to + step)) fail(ErrorCode::parse, "start {}, limit {}, delta {}", from, to, step);
+    if (step == 0 || std::isnan(from + to + step))
+      fail(ErrorCode::parse, "start {}, limit {}, delta {}", from, to, step);
     double steps = std::ceil((to - from) / step);
     if (steps >= 0x1p62) fail(ErrorCode::limit, "{} elements from {} to {} by {}", steps, from, to, step);
     count = static_cast<int64_t>(std::max(0.0, steps));
@@ -104,12 +107,9 @@ Refs trilu(Call& n) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Constant", constant},
-    {"ConstantOfShape", constant_of_shape},
-    {"EyeLike", eye_like},
-    {"Range", range},
-    {"Shape", shape_op},
-    {"Size", size_op},
+    {"Constant", constant}, {"ConstantOfShape", constant_of_shape},
+    {"EyeLike", eye_like},  {"Range", range},
+    {"Shape", shape_op},    {"Size", size_op},
     {"Trilu", trilu},
 };
 

@@ -19,10 +19,14 @@ std::optional<MovedOperands> moved_operands(Op op, size_t operands) {
     case Op::broadcast:
     case Op::slice:
     case Op::split:
-    case Op::concat: return MovedOperands{0, operands};
-    case Op::gather: return MovedOperands{0, 1};
-    case Op::where: return MovedOperands{1, 2};
-    default: return std::nullopt;
+    case Op::concat:
+      return MovedOperands{0, operands};
+    case Op::gather:
+      return MovedOperands{0, 1};
+    case Op::where:
+      return MovedOperands{1, 2};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -31,12 +35,18 @@ std::optional<bool> compare(Op op, const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) {
     int64_t x = a.value(), y = b.value();
     switch (op) {
-      case Op::equal: return x == y;
-      case Op::not_equal: return x != y;
-      case Op::less: return x < y;
-      case Op::less_equal: return x <= y;
-      case Op::greater: return x > y;
-      default: return x >= y;
+      case Op::equal:
+        return x == y;
+      case Op::not_equal:
+        return x != y;
+      case Op::less:
+        return x < y;
+      case Op::less_equal:
+        return x <= y;
+      case Op::greater:
+        return x > y;
+      default:
+        return x >= y;
     }
   }
   if (a == b) return op == Op::equal || op == Op::less_equal || op == Op::greater_equal;
@@ -44,26 +54,36 @@ std::optional<bool> compare(Op op, const Dim& a, const Dim& b) {
   if (!a_negative && !b_negative) return std::nullopt;
   bool less = a_negative;
   switch (op) {
-    case Op::equal: return false;
-    case Op::not_equal: return true;
+    case Op::equal:
+      return false;
+    case Op::not_equal:
+      return true;
     case Op::less:
-    case Op::less_equal: return less;
-    default: return !less;
+    case Op::less_equal:
+      return less;
+    default:
+      return !less;
   }
 }
 
 std::optional<Dim> combine(Op op, const Dim& a, const Dim& b, bool is_real) {
   switch (op) {
-    case Op::add: return a + b;
-    case Op::sub: return a - b;
-    case Op::mul: return a * b;
-    case Op::max: return max(a, b);
-    case Op::min: return min(a, b);
+    case Op::add:
+      return a + b;
+    case Op::sub:
+      return a - b;
+    case Op::mul:
+      return a * b;
+    case Op::max:
+      return max(a, b);
+    case Op::min:
+      return min(a, b);
     case Op::div:  // of sizes: truncation is floor; a real quotient is kept only where it is certainly whole
       if (!b.is_constant() || b.value() <= 0) return std::nullopt;
       if (is_real && !b.is(1)) return std::nullopt;
       return floor_div(a, b);
-    default: break;
+    default:
+      break;
   }
   if (auto truth = compare(op, a, b)) return Dim(*truth);
   return std::nullopt;
@@ -133,7 +153,8 @@ std::optional<std::vector<Dim>> Builder::fold_arithmetic(Op op, const Refs& oper
       return parts[0];
     case Op::floor:
     case Op::ceil:
-    case Op::round: return parts[0];  // contents are whole numbers
+    case Op::round:
+      return parts[0];  // contents are whole numbers
     case Op::neg:
       for (const Dim& d : parts[0]) out.push_back(Dim(0) - d);
       return out;
@@ -144,7 +165,8 @@ std::optional<std::vector<Dim>> Builder::fold_arithmetic(Op op, const Refs& oper
       for (const Dim& d : parts[0]) total = op == Op::reduce_prod ? total * d : total + d;
       return std::vector<Dim>{total};
     }
-    default: break;
+    default:
+      break;
   }
   if (operands.size() != 2) return std::nullopt;
   for (auto& part : parts) {

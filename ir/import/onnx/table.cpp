@@ -41,7 +41,8 @@ std::span<const OpRow> all_onnx_ops() {
 Handler find_handler(std::string_view domain, std::string_view name) {
   OpRow wanted{name, nullptr, domain};
   auto rows = all_onnx_ops();
-  auto it = std::lower_bound(rows.begin(), rows.end(), wanted, [](const OpRow& a, const OpRow& b) { return key(a) < key(b); });
+  auto it = std::lower_bound(rows.begin(), rows.end(), wanted,
+                             [](const OpRow& a, const OpRow& b) { return key(a) < key(b); });
   return it != rows.end() && key(*it) == key(wanted) ? it->handler : nullptr;
 }
 

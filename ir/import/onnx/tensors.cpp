@@ -72,7 +72,8 @@ T from_int32(int32_t v) {
 }
 
 template <typename Values>
-Tensor in_place(const TensorType& type, const Values& values, std::string_view field, std::shared_ptr<const void> owner) {
+Tensor in_place(const TensorType& type, const Values& values, std::string_view field,
+                std::shared_ptr<const void> owner) {
   expect_count(static_cast<size_t>(values.size()), type, field);
   return Tensor::view(type, values.size() ? values.data() : nullptr, std::move(owner));
 }
@@ -80,23 +81,29 @@ Tensor in_place(const TensorType& type, const Values& values, std::string_view f
 /// Payload in the field that belongs to the dtype (float_data, int32_data, ...).
 Tensor from_typed(const Proto& proto, const TensorType& type, const std::shared_ptr<const void>& owner) {
   switch (type.dtype) {
-    case DType::f32: return in_place(type, proto.float_data(), "float_data", owner);
-    case DType::f64: return in_place(type, proto.double_data(), "double_data", owner);
-    case DType::i64: return in_place(type, proto.int64_data(), "int64_data", owner);
-    case DType::i32: return in_place(type, proto.int32_data(), "int32_data", owner);
-    case DType::u64: return in_place(type, proto.uint64_data(), "uint64_data", owner);
+    case DType::f32:
+      return in_place(type, proto.float_data(), "float_data", owner);
+    case DType::f64:
+      return in_place(type, proto.double_data(), "double_data", owner);
+    case DType::i64:
+      return in_place(type, proto.int64_data(), "int64_data", owner);
+    case DType::i32:
+      return in_place(type, proto.int32_data(), "int32_data", owner);
+    case DType::u64:
+      return in_place(type, proto.uint64_data(), "uint64_data", owner);
     case DType::u32:
       expect_count(static_cast<size_t>(proto.uint64_data_size()), type, "uint64_data");
       return converted<uint32_t>(type, proto.uint64_data(), [](uint64_t v) { return static_cast<uint32_t>(v); });
-    default: break;
+    default:
+      break;
   }
   expect_count(static_cast<size_t>(proto.int32_data_size()), type, "int32_data");
   return dispatch(type.dtype, [&]<typename T>() { return converted<T>(type, proto.int32_data(), from_int32<T>); });
 }
 
 int typed_fields(const Proto& p) {
-  return (p.float_data_size() > 0) + (p.int32_data_size() > 0) + (p.int64_data_size() > 0) + (p.double_data_size() > 0) +
-         (p.uint64_data_size() > 0) + (p.string_data_size() > 0);
+  return (p.float_data_size() > 0) + (p.int32_data_size() > 0) + (p.int64_data_size() > 0) +
+         (p.double_data_size() > 0) + (p.uint64_data_size() > 0) + (p.string_data_size() > 0);
 }
 
 std::string place(const Proto& proto) { return "tensor '" + proto.name() + "'"; }
@@ -105,32 +112,47 @@ std::string place(const Proto& proto) { return "tensor '" + proto.name() + "'"; 
 
 std::optional<DType> try_dtype_of(int32_t data_type) {
   switch (data_type) {
-    case Proto::FLOAT: return DType::f32;
-    case Proto::UINT8: return DType::u8;
-    case Proto::INT8: return DType::i8;
-    case Proto::UINT16: return DType::u16;
-    case Proto::INT16: return DType::i16;
-    case Proto::INT32: return DType::i32;
-    case Proto::INT64: return DType::i64;
-    case Proto::BOOL: return DType::boolean;
-    case Proto::FLOAT16: return DType::f16;
-    case Proto::DOUBLE: return DType::f64;
-    case Proto::UINT32: return DType::u32;
-    case Proto::UINT64: return DType::u64;
-    case Proto::BFLOAT16: return DType::bf16;
-    default: return std::nullopt;
+    case Proto::FLOAT:
+      return DType::f32;
+    case Proto::UINT8:
+      return DType::u8;
+    case Proto::INT8:
+      return DType::i8;
+    case Proto::UINT16:
+      return DType::u16;
+    case Proto::INT16:
+      return DType::i16;
+    case Proto::INT32:
+      return DType::i32;
+    case Proto::INT64:
+      return DType::i64;
+    case Proto::BOOL:
+      return DType::boolean;
+    case Proto::FLOAT16:
+      return DType::f16;
+    case Proto::DOUBLE:
+      return DType::f64;
+    case Proto::UINT32:
+      return DType::u32;
+    case Proto::UINT64:
+      return DType::u64;
+    case Proto::BFLOAT16:
+      return DType::bf16;
+    default:
+      return std::nullopt;
   }
 }
 
 DType dtype_of(int32_t data_type) {
   if (auto dtype = try_dtype_of(data_type)) return *dtype;
-  static constexpr const char* kNewer[] = {"FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
-                                           "UINT4", "INT4", "FLOAT4E2M1", "FLOAT8E8M0", "UINT2", "INT2"};
-  std::string name = Proto::DataType_IsValid(data_type)          ? Proto::DataType_Name(Proto::DataType(data_type))
+  static constexpr const char* kNewer[] = {"FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",
+                                           "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0", "UINT2",          "INT2"};
+  std::string name = Proto::DataType_IsValid(data_type)       ? Proto::DataType_Name(Proto::DataType(data_type))
                      : data_type >= 17 && data_type < 17 + 10 ? kNewer[data_type - 17]
-                                                                 : "not a type of ONNX";
+                                                              : "not a type of ONNX";
   fail(data_type == 0 ? ErrorCode::parse : ErrorCode::unsupported,
-       "element type {} ({}) is not supported; supported are bool, (u)int8 to (u)int64, float16, bfloat16, float, double",
+       "element type {} ({}) is not supported; supported are bool, (u)int8 to (u)int64, float16, bfloat16, float, "
+       "double",
        data_type, name);
 }
 
@@ -182,8 +204,10 @@ Tensor TensorReader::read(const ::onnx::SparseTensorProto& proto) try {
         fail(ErrorCode::out_of_range, "sparse index {} on axis {} of {}", index, axis, to_string(type));
       flat += index * strides[axis];
     }
-    if (flat < 0 || flat >= type.elements()) fail(ErrorCode::out_of_range, "sparse index {} of {}", flat, to_string(type));
-    std::memcpy(static_cast<char*>(out.mutable_data()) + flat * size, static_cast<const char*>(values.data()) + i * size, size);
+    if (flat < 0 || flat >= type.elements())
+      fail(ErrorCode::out_of_range, "sparse index {} of {}", flat, to_string(type));
+    std::memcpy(static_cast<char*>(out.mutable_data()) + flat * size,
+                static_cast<const char*>(values.data()) + i * size, size);
   }
   return out;
 } catch (const Error& e) {
@@ -195,11 +219,13 @@ std::shared_ptr<const MappedFile> TensorReader::open_external(const std::string&
   if (known != files_.end()) return known->second;
   namespace fs = std::filesystem;
   if (base_dir_.empty())
-    fail(ErrorCode::invalid_argument, "external data in '{}', but the model's directory is not known (give base_dir)", location);
+    fail(ErrorCode::invalid_argument, "external data in '{}', but the model's directory is not known (give base_dir)",
+         location);
   if (location.empty()) fail(ErrorCode::parse, "external data with an empty location");
   if (location.find('\0') != std::string::npos) fail(ErrorCode::parse, "external data location holds a NUL byte");
   if (fs::path(location).is_absolute())
-    fail(ErrorCode::invalid_argument, "external data at the absolute path '{}'; only files inside the model's directory are read", location);
+    fail(ErrorCode::invalid_argument,
+         "external data at the absolute path '{}'; only files inside the model's directory are read", location);
   std::error_code error;
   fs::path base = fs::canonical(base_dir_, error);
   if (error) fail(ErrorCode::not_found, "the model's directory '{}': {}", base_dir_.string(), error.message());

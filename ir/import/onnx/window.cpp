@@ -25,7 +25,8 @@ size_t spatial_axes(Call& n, Ref x) {
   return n.b.shape(x).size() - 2;
 }
 
-/// auto_pad: SAME_* pads so that the result has ceil(size / stride) elements, the odd one behind (UPPER) or before (LOWER).
+/// auto_pad: SAME_* pads so that the result has ceil(size / stride) elements, the odd one behind (UPPER) or before
+/// (LOWER).
 void apply_auto_pad(const std::string& mode, const Shape& x, WindowAttributes& w) {
   size_t axes = w.kernel.size();
   if (mode == "NOTSET" || mode.empty()) return;
@@ -38,7 +39,8 @@ void apply_auto_pad(const std::string& mode, const Shape& x, WindowAttributes& w
     if (w.strides[i] != 1) {
       const Dim& size = x[2 + i];
       if (!size.is_constant())
-        fail(ErrorCode::unsupported, "auto_pad {} with stride {} on an axis of unknown size; bind the dimension {}", mode, w.strides[i], size.text());
+        fail(ErrorCode::unsupported, "auto_pad {} with stride {} on an axis of unknown size; bind the dimension {}",
+             mode, w.strides[i], size.text());
       int64_t out = (size.value() + w.strides[i] - 1) / w.strides[i];
       total = std::max<int64_t>(0, (out - 1) * w.strides[i] + reach - size.value());
     }
@@ -54,9 +56,11 @@ WindowAttributes read_window(Call& n, Ref x, std::optional<Ints> kernel) {
   auto given = n.ints("kernel_shape");
   if (!given && !kernel) fail(ErrorCode::parse, "attribute 'kernel_shape' is missing");
   if (given && kernel && *given != *kernel)
-    fail(ErrorCode::type_mismatch, "kernel_shape {} but the weights have {}", to_string(to_shape(*given)), to_string(to_shape(*kernel)));
+    fail(ErrorCode::type_mismatch, "kernel_shape {} but the weights have {}", to_string(to_shape(*given)),
+         to_string(to_shape(*kernel)));
   w.kernel = given ? *given : *kernel;
-  if (w.kernel.size() != axes) fail(ErrorCode::type_mismatch, "kernel_shape of {} entries for {}", w.kernel.size(), n.b.describe(x));
+  if (w.kernel.size() != axes)
+    fail(ErrorCode::type_mismatch, "kernel_shape of {} entries for {}", w.kernel.size(), n.b.describe(x));
   w.strides = entries(n, "strides", axes, 1);
   w.dilations = entries(n, "dilations", axes, 1);
   w.pads = entries(n, "pads", 2 * axes, 0);
@@ -106,7 +110,8 @@ void transpose_pads(Call& n, Ref x, WindowAttributes& w, Ints& extra) {
   std::string mode = n.text("auto_pad", "NOTSET");
   auto wanted = n.ints("output_shape");
   if (wanted && wanted->size() == axes + 2) wanted->erase(wanted->begin(), wanted->begin() + 2);
-  if (wanted && wanted->size() != axes) fail(ErrorCode::parse, "output_shape has {} entries, expected {}", wanted->size(), axes);
+  if (wanted && wanted->size() != axes)
+    fail(ErrorCode::parse, "output_shape has {} entries, expected {}", wanted->size(), axes);
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (mode == "VALID") w.pads.assign(2 * axes, 0);
   if (!wanted && !same) return;
@@ -130,7 +135,9 @@ Refs conv_transpose(Call& n) {
   Ints kernel = kernel_of(n, weights), extra = entries(n, "output_padding", axes, 0);
   WindowAttributes w;
   w.kernel = n.ints("kernel_shape").value_or(kernel);
-  if (w.kernel != kernel) fail(ErrorCode::type_mismatch, "kernel_shape {} but the weights have {}", to_string(to_shape(w.kernel)), to_string(to_shape(kernel)));
+  if (w.kernel != kernel)
+    fail(ErrorCode::type_mismatch, "kernel_shape {} but the weights have {}", to_string(to_shape(w.kernel)),
+         to_string(to_shape(kernel)));
   w.strides = entries(n, "strides", axes, 1);
   w.dilations = entries(n, "dilations", axes, 1);
   w.pads = entries(n, "pads", 2 * axes, 0);
@@ -143,7 +150,11 @@ Refs conv_transpose(Call& n) {
     high[i + 2] = extra[i] - inside[i];
   }
   Ref y = n.b.add(Op::conv_transpose, {x, weights},
-                  {{"strides", w.strides}, {"pads", w.pads}, {"dilations", w.dilations}, {"output_padding", inside}, {"groups", groups}});
+                  {{"strides", w.strides},
+                   {"pads", w.pads},
+                   {"dilations", w.dilations},
+                   {"output_padding", inside},
+                   {"groups", groups}});
   return {with_bias(n, pad(n.b, y, low, high), 2)};
 }
 
@@ -154,14 +165,21 @@ Refs max_pool(Call& n) {
   Ref x = n.in(0);
   WindowAttributes w = read_window(n, x, {});
   return {n.b.add(Op::max_pool, {x},
-                  {{"kernel", w.kernel}, {"strides", w.strides}, {"pads", w.pads}, {"dilations", w.dilations},
+                  {{"kernel", w.kernel},
+                   {"strides", w.strides},
+                   {"pads", w.pads},
+                   {"dilations", w.dilations},
                    {"ceil_mode", n.flag("ceil_mode", false)}},
                   n.name())};
 }
 
 Attributes average_attributes(Call& n, const WindowAttributes& w, bool count_padding) {
-  return {{"kernel", w.kernel}, {"strides", w.strides}, {"pads", w.pads}, {"dilations", w.dilations},
-          {"ceil_mode", n.flag("ceil_mode", false)}, {"count_include_pad", count_padding}};
+  return {{"kernel", w.kernel},
+          {"strides", w.strides},
+          {"pads", w.pads},
+          {"dilations", w.dilations},
+          {"ceil_mode", n.flag("ceil_mode", false)},
+          {"count_include_pad", count_padding}};
 }
 
 Refs average_pool(Call& n) {

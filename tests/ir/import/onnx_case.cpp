@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,7 +49,8 @@ std::vector<OnnxCase> find_onnx_cases(const fs::path& data) {
 }
 
 std::string difference(const ir::Tensor& found, const ir::Tensor& expected, double rtol, double atol) {
-  if (found.type() != expected.type()) return fmt::format("type {}, expected {}", to_string(found.type()), to_string(expected.type()));
+  if (found.type() != expected.type())
+    return fmt::format("type {}, expected {}", to_string(found.type()), to_string(expected.type()));
   for (int64_t i = 0; i < found.elements(); ++i) {
     bool same;
     if (is_float(found.dtype())) {
@@ -73,8 +73,10 @@ std::vector<std::string> fed_inputs(const ::onnx::ModelProto& model) {
   for (const auto& t : model.graph().initializer()) initialized.insert(t.name());
   std::vector<std::string> names;
   for (const auto& input : model.graph().input())
-    if (!input.type().has_tensor_type()) fail(ErrorCode::unsupported, "input '{}' is not a tensor", input.name());
-    else if (!initialized.contains(input.name())) names.push_back(input.name());
+    if (!input.type().has_tensor_type())
+      fail(ErrorCode::unsupported, "input '{}' is not a tensor", input.name());
+    else if (!initialized.contains(input.name()))
+      names.push_back(input.name());
   return names;
 }
 
@@ -124,6 +126,26 @@ std::string one_line(std::string text) {
 }
 
 }  // namespace
+
+CaseFacts facts_of(const OnnxCase& test) {
+  ::onnx::ModelProto model = parse(test.folder / "model.onnx");
+  std::set<std::string> ops, dtypes;
+  for (const auto& node : model.graph().node())
+    ops.insert(node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type());
+  for (const auto& input : model.graph().input()) {
+    int type = input.type().tensor_type().elem_type();
+    if (type && ::onnx::TensorProto::DataType_IsValid(type)) {
+      std::string name = ::onnx::TensorProto::DataType_Name(::onnx::TensorProto::DataType(type));
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      dtypes.insert(name);
+    }
+  }
+  CaseFacts facts{0, {ops.begin(), ops.end()}, {dtypes.begin(), dtypes.end()}};
+  for (const auto& import : model.opset_import())
+    if (import.domain().empty() || import.domain() == "ai.onnx") facts.opset = import.version();
+  return facts;
+}
 
 Outcome run_onnx_case(const OnnxCase& test) try {
   for (int set = 0;; ++set) {

@@ -28,6 +28,14 @@ struct Outcome {
 /// Imports, runs the reference interpreter on every data set and compares with rtol 1e-3, atol 1e-7.
 Outcome run_onnx_case(const OnnxCase& test);
 
+/// What a case is about, for tables.
+struct CaseFacts {
+  int64_t opset = 0;
+  std::vector<std::string> ops;     ///< of its nodes, "domain." in front where it is not ai.onnx
+  std::vector<std::string> dtypes;  ///< of its inputs
+};
+CaseFacts facts_of(const OnnxCase& test);
+
 /// Empty where equal within the tolerance; else the first difference.
 std::string difference(const ir::Tensor& found, const ir::Tensor& expected, double rtol, double atol);
 
