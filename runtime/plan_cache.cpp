@@ -178,6 +178,8 @@ PlanCache::Found PlanCache::find(const PlanKey& key) const {
     if (auto plan = memory_cache().find(key)) return {plan, CacheOutcome::memory};
   if (!options_.disk) return {};
   fs::path file = directory_ / (key.hash.hex() + std::string(kExtension));
+  std::error_code none;
+  if (!fs::is_directory(directory_, none)) return {};  // storing says why it is of no use
   try {
     std::string bytes = read_file(file, kMostEntryBytes);
     Entry entry = open_entry(bytes);

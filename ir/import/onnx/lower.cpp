@@ -12,7 +12,7 @@ namespace weft::ir::onnx_import {
 namespace {
 
 constexpr int kMaxCalls = 40;                  // functions and branches inside one another
-constexpr size_t kMaxNodes = size_t{4} << 20;  // after functions are expanded: a small file must not mean endless work
+constexpr size_t kMaxNodes = size_t{1} << 20;  // after functions are expanded: a small file must not mean endless work
 
 bool is_initialized(const ::onnx::GraphProto& graph, const std::set<std::string>& initializers, int input) {
   return initializers.contains(graph.input(input).name());

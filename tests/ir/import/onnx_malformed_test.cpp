@@ -51,12 +51,18 @@ std::string varint(uint64_t v) {
 }
 std::string field(char tag, const std::string& body) { return tag + varint(body.size()) + body; }
 
-/// An If in the then_branch of an If, k deep.
+/// An If in the then_branch of an If, k deep. Every level is a prefix, so the text is made from its end.
 std::string nested_ifs(int k) {
-  std::string graph;
-  for (int i = 0; i < k; ++i)
-    graph = field(0x0a, field(0x22, "If") + field(0x2a, field(0x0a, "then_branch") + field(0x32, graph)));
-  return std::string("\x08\x08") + field(0x3a, graph);
+  std::string backwards;
+  auto put = [&](const std::string& prefix) { backwards.append(prefix.rbegin(), prefix.rend()); };
+  auto tagged = [&](char tag, size_t size) { return tag + varint(size); };
+  for (int i = 0; i < k; ++i) {
+    put(field(0x0a, "then_branch") + tagged(0x32, backwards.size()));  // the attribute's name and graph
+    put(field(0x22, "If") + tagged(0x2a, backwards.size()));           // the node's op and attribute
+    put(tagged(0x0a, backwards.size()));
+  }
+  put(std::string("\x08\x08") + tagged(0x3a, backwards.size()));
+  return {backwards.rbegin(), backwards.rend()};
 }
 
 }  // namespace
