@@ -38,6 +38,7 @@ function(weft_library)
   target_include_directories(weft_${ARG_NAME} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                                      $<INSTALL_INTERFACE:include/weft>)
   list(TRANSFORM ARG_PRIVATE_DEPS REPLACE "^((Boost|nlohmann_json)::.*)$" "$<BUILD_INTERFACE:\\1>")
+  target_compile_features(weft_${ARG_NAME} PUBLIC cxx_std_20)
   target_link_libraries(weft_${ARG_NAME} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   set_target_properties(weft_${ARG_NAME} PROPERTIES EXPORT_NAME ${ARG_NAME})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE folder)
