@@ -31,7 +31,8 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Both engines take turns: in each round each runs once unmeasured (its caches are then its own), then for about 30 ms.
+/// Both engines take turns: in each round each runs once unmeasured (its caches are then its own), then for about 30
+/// ms.
 std::vector<Summary> take_turns(const std::vector<std::unique_ptr<Runner>>& runners, const Options& options) {
   std::vector<std::vector<double>> times(runners.size());
   double spent = 0;
@@ -48,7 +49,9 @@ std::vector<Summary> take_turns(const std::vector<std::unique_ptr<Runner>>& runn
   return summaries;
 }
 
-std::string cell(const Summary& s) { return fmt::format("{:.2f} ({:.2f}-{:.2f}, n={})", s.median, s.p10, s.p90, s.count); }
+std::string cell(const Summary& s) {
+  return fmt::format("{:.2f} ({:.2f}-{:.2f}, n={})", s.median, s.p10, s.p90, s.count);
+}
 
 struct Row {
   std::string weft = "-", peer = "-", ratio = "-", agreement = "-";
@@ -71,7 +74,8 @@ Row time_model(const models::Model& model, int threads, const Options& options) 
   for (auto& runner : runners) row.engines += (row.engines.empty() ? "" : ", ") + runner->engine();
   if (runners.size() == 2) {
     models::Comparison comparison = models::compare(runners[1]->outputs(), runners[0]->outputs(), 1e-3, 1e-5);
-    row.agreement = comparison.agrees ? comparison.text() : fmt::format("NO, {:.1f} times the tolerance", comparison.worst_excess);
+    row.agreement =
+        comparison.agrees ? comparison.text() : fmt::format("NO, {:.1f} times the tolerance", comparison.worst_excess);
   }
   std::vector<Summary> times = take_turns(runners, options);
   row.peer = cell(times[0]);
@@ -89,8 +93,11 @@ void run(const Options& options) {
     for (const models::Model& model : models::all_models())
       if (!model.tiny) list.push_back(&model);
   BusyNeighbour neighbour(options.neighbour);
-  fmt::print("{}; {}{}; load before: {}\n\n", machine_line(), today(), options.neighbour ? "; one busy neighbour process" : "", load_average());
-  fmt::print("| model | input | threads | weft, ms: median (p10-p90) | ONNX Runtime, ms | ratio | agreement |\n|---|---|---|---|---|---|---|\n");
+  fmt::print("{}; {}{}; load before: {}\n\n", machine_line(), today(),
+             options.neighbour ? "; one busy neighbour process" : "", load_average());
+  fmt::print(
+      "| model | input | threads | weft, ms: median (p10-p90) | ONNX Runtime, ms | ratio | agreement "
+      "|\n|---|---|---|---|---|---|---|\n");
   std::vector<std::string> missing;
   std::string engines;
   for (const models::Model* model : list)
@@ -102,7 +109,8 @@ void run(const Options& options) {
       }
       Row row = time_model(*model, threads, options);
       engines = row.engines;
-      fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", model->name, model->cases.front().label, threads, row.weft, row.peer, row.ratio, row.agreement);
+      fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", model->name, model->cases.front().label, threads, row.weft,
+                 row.peer, row.ratio, row.agreement);
       std::fflush(stdout);
     }
   fmt::print("\n{}; load after: {}\n", engines, load_average());
@@ -116,9 +124,13 @@ int main(int argc, char** argv) {
   CLI::App app("times models on weft beside ONNX Runtime in one process, A B A B");
   weft::bench::Options options;
   app.add_option("models", options.models, "names of tests/models/model_list.cpp; none = all but the tiny ones");
-  app.add_option("--threads", options.threads, "thread counts, as 1,2")->allow_extra_args(false)->delimiter(',')->capture_default_str();
+  app.add_option("--threads", options.threads, "thread counts, as 1,2")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--rounds", options.rounds, "turns that each engine takes")->capture_default_str();
-  app.add_option("--seconds", options.seconds, "no further turn after this many seconds a model (but five at least)")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "no further turn after this many seconds a model (but five at least)")
+      ->capture_default_str();
   app.add_flag("--neighbour", options.neighbour, "with a process beside that keeps one core busy");
   app.add_flag("!--no-weft", options.weft, "the peer alone");
   CLI11_PARSE(app, argc, argv);

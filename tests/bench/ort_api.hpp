@@ -62,6 +62,20 @@ enum class Place : size_t {
 };
 
 /// ONNX's numbers of element types, which ONNX Runtime shares.
-enum class Element : int { f32 = 1, u8 = 2, i8 = 3, u16 = 4, i16 = 5, i32 = 6, i64 = 7, boolean = 9, f16 = 10, f64 = 11, u32 = 12, u64 = 13, bf16 = 16 };
+enum class Element : int {
+  f32 = 1,
+  u8 = 2,
+  i8 = 3,
+  u16 = 4,
+  i16 = 5,
+  i32 = 6,
+  i64 = 7,
+  boolean = 9,
+  f16 = 10,
+  f64 = 11,
+  u32 = 12,
+  u64 = 13,
+  bf16 = 16
+};
 
 }  // namespace weft::bench::ort

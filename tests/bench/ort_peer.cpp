@@ -15,11 +15,19 @@ namespace {
 using ort::Place;
 
 constexpr std::array<std::pair<ort::Element, ir::DType>, 13> kElements{{
-    {ort::Element::f32, ir::DType::f32}, {ort::Element::u8, ir::DType::u8},   {ort::Element::i8, ir::DType::i8},
-    {ort::Element::u16, ir::DType::u16}, {ort::Element::i16, ir::DType::i16}, {ort::Element::i32, ir::DType::i32},
-    {ort::Element::i64, ir::DType::i64}, {ort::Element::boolean, ir::DType::boolean},
-    {ort::Element::f16, ir::DType::f16}, {ort::Element::f64, ir::DType::f64}, {ort::Element::u32, ir::DType::u32},
-    {ort::Element::u64, ir::DType::u64}, {ort::Element::bf16, ir::DType::bf16},
+    {ort::Element::f32, ir::DType::f32},
+    {ort::Element::u8, ir::DType::u8},
+    {ort::Element::i8, ir::DType::i8},
+    {ort::Element::u16, ir::DType::u16},
+    {ort::Element::i16, ir::DType::i16},
+    {ort::Element::i32, ir::DType::i32},
+    {ort::Element::i64, ir::DType::i64},
+    {ort::Element::boolean, ir::DType::boolean},
+    {ort::Element::f16, ir::DType::f16},
+    {ort::Element::f64, ir::DType::f64},
+    {ort::Element::u32, ir::DType::u32},
+    {ort::Element::u64, ir::DType::u64},
+    {ort::Element::bf16, ir::DType::bf16},
 }};
 
 ir::DType dtype_of(int element) {
@@ -60,12 +68,14 @@ class Api {
   Api() {
     std::filesystem::path path = ort_library_path();
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) fail(ErrorCode::not_found, "cannot load ONNX Runtime: {}; run tools/scripts/fetch_models.sh", dlerror());
+    if (!library)
+      fail(ErrorCode::not_found, "cannot load ONNX Runtime: {}; run tools/scripts/fetch_models.sh", dlerror());
     auto get_base = reinterpret_cast<const ort::ApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
     if (!get_base) fail(ErrorCode::not_found, "{} has no OrtGetApiBase", path.string());
     version_ = get_base()->get_version();
     table_ = get_base()->get_api(ort::kTableVersion);
-    if (!table_) fail(ErrorCode::unsupported, "ONNX Runtime {} does not serve API version {}", version_, ort::kTableVersion);
+    if (!table_)
+      fail(ErrorCode::unsupported, "ONNX Runtime {} does not serve API version {}", version_, ort::kTableVersion);
     constexpr int kWarnings = 3;  // the severity "error": warnings on old models are noise here
     call<int, const char*, ort::Env**>(Place::create_env, kWarnings, "weft", &env_);
     call<int, int, ort::MemoryInfo**>(Place::create_cpu_memory_info, 0, 0, &memory_);
@@ -154,8 +164,8 @@ class OrtRunner : public Runner {
       std::vector<int64_t> dims = ir::to_ints(tensor.shape());
       OwnedValue value;
       api_.call<const ort::MemoryInfo*, void*, size_t, const int64_t*, size_t, int, ort::Value**>(
-          Place::create_tensor_with_data, api_.memory(), tensor.mutable_data(), tensor.bytes(), dims.data(), dims.size(),
-          element_of(tensor.dtype()), value.out());
+          Place::create_tensor_with_data, api_.memory(), tensor.mutable_data(), tensor.bytes(), dims.data(),
+          dims.size(), element_of(tensor.dtype()), value.out());
       values_.push_back(std::move(value));
     }
   }
@@ -169,9 +179,9 @@ class OrtRunner : public Runner {
     }
     for (const PortInfo& port : outputs_) output_names.push_back(port.name.c_str());
     std::vector<ort::Value*> out(outputs_.size(), nullptr);
-    api_.call<ort::Session*, const void*, const char* const*, const ort::Value* const*, size_t, const char* const*, size_t,
-              ort::Value**>(Place::run, session_.get(), nullptr, input_names.data(), in.data(), in.size(),
-                            output_names.data(), out.size(), out.data());
+    api_.call<ort::Session*, const void*, const char* const*, const ort::Value* const*, size_t, const char* const*,
+              size_t, ort::Value**>(Place::run, session_.get(), nullptr, input_names.data(), in.data(), in.size(),
+                                    output_names.data(), out.size(), out.data());
     results_.clear();
     for (ort::Value* value : out) results_.emplace_back(value);
   }
@@ -198,7 +208,8 @@ class OrtRunner : public Runner {
     std::vector<PortInfo> ports;
     for (size_t i = 0; i < count; ++i) {
       char* name = nullptr;
-      api_.call<const ort::Session*, size_t, ort::Allocator*, char**>(name_of, session_.get(), i, api_.allocator(), &name);
+      api_.call<const ort::Session*, size_t, ort::Allocator*, char**>(name_of, session_.get(), i, api_.allocator(),
+                                                                      &name);
       std::string kept = name;
       api_.call<ort::Allocator*, void*>(Place::allocator_free, api_.allocator(), name);
       OwnedType type;

@@ -24,8 +24,8 @@ class Runner {
   virtual std::vector<PortInfo> inputs() const = 0;
   /// Keeps the tensors for the runs that follow; compiles what needs compiling for their shapes.
   virtual void bind(const ir::NamedTensors& inputs) = 0;
-  virtual void run() = 0;                          ///< the part that is timed
-  virtual ir::NamedTensors outputs() const = 0;    ///< of the last run
+  virtual void run() = 0;                        ///< the part that is timed
+  virtual ir::NamedTensors outputs() const = 0;  ///< of the last run
 };
 
 }  // namespace weft::bench

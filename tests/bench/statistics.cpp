@@ -46,8 +46,9 @@ std::string machine_line() {
   utsname system{};
   uname(&system);
   double gib = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1 << 30);
-  return fmt::format("{} (family {}, model {}, {}), {} cores, {:.0f} GiB, {} {}", cpu_field("model name"), cpu_field("cpu family"),
-                     cpu_field("model\t"), widest_vectors(), sysconf(_SC_NPROCESSORS_ONLN), gib, system.sysname, system.machine);
+  return fmt::format("{} (family {}, model {}, {}), {} cores, {:.0f} GiB, {} {}", cpu_field("model name"),
+                     cpu_field("cpu family"), cpu_field("model\t"), widest_vectors(), sysconf(_SC_NPROCESSORS_ONLN),
+                     gib, system.sysname, system.machine);
 }
 
 std::string load_average() {

@@ -37,11 +37,13 @@ class WeftRunner : public Runner {
 
 }  // namespace
 
-std::unique_ptr<Runner> load_weft(const std::filesystem::path& model, const models::ModelCase& model_case, int threads) {
+std::unique_ptr<Runner> load_weft(const std::filesystem::path& model, const models::ModelCase& model_case,
+                                  int threads) {
   runtime::SessionOptions options;
   options.compile.threads = threads;
   options.cache.disk = options.cache.memory = false;
-  for (const models::ModelInput& input : model_case.inputs) options.shapes.emplace_back(input.name, ir::to_ints(input.type.shape));
+  for (const models::ModelInput& input : model_case.inputs)
+    options.shapes.emplace_back(input.name, ir::to_ints(input.type.shape));
   return std::make_unique<WeftRunner>(model, std::move(options));
 }
 

@@ -1,10 +1,11 @@
-// Whole models against ONNX Runtime: every case and seed, without rewriting and at each precision level, compiled cold and
-// taken from the disk cache. One test case a model, so that ctest runs and names them apart.
+// Whole models against ONNX Runtime: every case and seed, without rewriting and at each precision level, compiled cold
+// and taken from the disk cache. One test case a model, so that ctest runs and names them apart.
 //
-// The tolerance is rtol 1e-3, atol 1e-5. Where ONNX Runtime without optimizations disagrees by that with itself with all of
-// them (M-LSD: offsets reach 78 and cross zero, the two differ by 1e-3), atol is four times what it differs from itself.
-// Where it agrees with itself but not with us (BlazeFace: values of 140 beside values of 0.01 from the same sums), the
-// reference interpreter, which sums in double, is the judge: we may be at most twice as far from it as ONNX Runtime is.
+// The tolerance is rtol 1e-3, atol 1e-5. Where ONNX Runtime without optimizations disagrees by that with itself with
+// all of them (M-LSD: offsets reach 78 and cross zero, the two differ by 1e-3), atol is four times what it differs from
+// itself. Where it agrees with itself but not with us (BlazeFace: values of 140 beside values of 0.01 from the same
+// sums), the reference interpreter, which sums in double, is the judge: we may be at most twice as far from it as ONNX
+// Runtime is.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -62,7 +63,8 @@ const ir::NamedTensors& reference_of(const Model& model, const Expectation& expe
 
 bool no_further_than_oracle(const Model& model, const Expectation& expectation, const ir::NamedTensors& ours) {
   const ir::NamedTensors& truth = reference_of(model, expectation);
-  const double own = compare(ours, truth, 0, 0).max_difference, oracle = compare(expectation.outputs, truth, 0, 0).max_difference;
+  const double own = compare(ours, truth, 0, 0).max_difference,
+               oracle = compare(expectation.outputs, truth, 0, 0).max_difference;
   INFO("from the reference: ours " << own << ", ONNX Runtime's " << oracle);
   return own <= kFurtherThanOracle * oracle;
 }
@@ -91,8 +93,9 @@ std::vector<Expectation> expectations_of(const Model& model, const MakeInputs& m
 }
 
 /// Runs every expectation through one session; returns our outputs.
-std::vector<ir::NamedTensors> run_all(const Model& model, const std::vector<Expectation>& expectations, const Setting& setting,
-                                      const std::filesystem::path& cache, runtime::CacheOutcome expected_outcome) {
+std::vector<ir::NamedTensors> run_all(const Model& model, const std::vector<Expectation>& expectations,
+                                      const Setting& setting, const std::filesystem::path& cache,
+                                      runtime::CacheOutcome expected_outcome) {
   runtime::clear_memory_cache();
   runtime::SessionOptions options;
   options.compile.level = setting.level;
@@ -151,8 +154,8 @@ struct Covers {
 
 }  // namespace
 
-#define AGREES(model, tags)                                                 \
-  static const Covers covers_##model(#model);                               \
+#define AGREES(model, tags)                   \
+  static const Covers covers_##model(#model); \
   TEST_CASE("agrees with ONNX Runtime: " #model, tags) { check_agreement(find_model(#model)); }
 
 AGREES(tiny_bert, "")

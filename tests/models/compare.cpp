@@ -16,8 +16,8 @@ double excess(double actual, double expected, double rtol, double atol) {
   return std::abs(actual - expected) / (atol + rtol * std::abs(expected));
 }
 
-void compare_tensor(const std::string& name, const ir::Tensor& actual, const ir::Tensor& expected, double rtol, double atol,
-                    Comparison& result) {
+void compare_tensor(const std::string& name, const ir::Tensor& actual, const ir::Tensor& expected, double rtol,
+                    double atol, Comparison& result) {
   for (int64_t i = 0; i < expected.elements(); ++i) {
     double a = actual.at_double(i), e = expected.at_double(i), over = excess(a, e, rtol, atol);
     if (std::isfinite(a) && std::isfinite(e)) result.max_difference = std::max(result.max_difference, std::abs(a - e));
@@ -41,11 +41,15 @@ Comparison compare(const ir::NamedTensors& actual, const ir::NamedTensors& expec
   for (const auto& [name, tensor] : expected) {
     auto found = actual.find(name);
     std::string trouble;
-    if (found == actual.end()) trouble = fmt::format("output '{}' is missing", name);
+    if (found == actual.end())
+      trouble = fmt::format("output '{}' is missing", name);
     else if (found->second.type() != tensor.type())
-      trouble = fmt::format("'{}' is {} where {} is expected", name, ir::to_string(found->second.type()), ir::to_string(tensor.type()));
-    if (trouble.empty()) compare_tensor(name, found->second, tensor, rtol, atol, result);
-    else if (result.agrees) result = {false, std::numeric_limits<double>::infinity(), result.max_difference, trouble};
+      trouble = fmt::format("'{}' is {} where {} is expected", name, ir::to_string(found->second.type()),
+                            ir::to_string(tensor.type()));
+    if (trouble.empty())
+      compare_tensor(name, found->second, tensor, rtol, atol, result);
+    else if (result.agrees)
+      result = {false, std::numeric_limits<double>::infinity(), result.max_difference, trouble};
   }
   return result;
 }

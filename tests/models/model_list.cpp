@@ -25,7 +25,8 @@ ModelCase token_case(int64_t batch, int64_t tokens, double vocabulary, bool mask
   return made;
 }
 
-/// PP-OCR takes any height and width that are multiples of 32 (det) or a height of 48 (cls, rec); pixels are normalised.
+/// PP-OCR takes any height and width that are multiples of 32 (det) or a height of 48 (cls, rec); pixels are
+/// normalised.
 std::vector<ModelCase> pp_ocr(std::vector<std::vector<int64_t>> shapes) {
   std::vector<ModelCase> cases;
   for (std::vector<int64_t>& dims : shapes) cases.push_back(image_case("x", std::move(dims), -1.5, 1.5));
@@ -53,12 +54,17 @@ std::vector<Model> make_list() {
   list.push_back({"bert_base_mask", made("bert_base_mask"), {token_case(1, 128, 30522, true)}});
 
   for (bool mask : {false, true})
-    list.push_back({mask ? "tiny_bert_mask" : "tiny_bert", made(mask ? "tiny_bert_mask" : "tiny_bert"),
-                    {token_case(1, 16, 100, mask), token_case(3, 16, 100, mask)}, true});
+    list.push_back({mask ? "tiny_bert_mask" : "tiny_bert",
+                    made(mask ? "tiny_bert_mask" : "tiny_bert"),
+                    {token_case(1, 16, 100, mask), token_case(3, 16, 100, mask)},
+                    true});
   for (const char* name : {"tiny_resnet", "tiny_resnet_bn"})
     list.push_back({name, made(name), {image_case("image", {1, 3, 32, 32}, -2, 2)}, true});
   for (const char* name : {"tiny_mobile", "tiny_mobile_bn"})
-    list.push_back({name, made(name), {image_case("image", {1, 3, 32, 32}, -2, 2), image_case("image", {1, 3, 17, 40}, -2, 2)}, true});
+    list.push_back({name,
+                    made(name),
+                    {image_case("image", {1, 3, 32, 32}, -2, 2), image_case("image", {1, 3, 17, 40}, -2, 2)},
+                    true});
   list.push_back({"tiny_pad", made("tiny_pad"), {image_case("image", {1, 32, 32, 3}, -1, 1)}, true});
   return list;
 }

@@ -24,7 +24,7 @@ struct ModelCase {
 
 struct Model {
   std::string name;
-  std::string file;  ///< under models_folder()
+  std::string file;              ///< under models_folder()
   std::vector<ModelCase> cases;  ///< the first is the one that is timed
   bool tiny = false;             ///< made in a moment and quick to run on the reference backend
 };

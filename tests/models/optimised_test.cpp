@@ -1,6 +1,6 @@
-// What is left of the real models after the search: composites recognised, chains fused, data moved only where it must be.
-// The counts are the promise; which of two equally good plans is taken depends on the machine's facts, so plans are not compared
-// word for word here.
+// What is left of the real models after the search: composites recognised, chains fused, data moved only where it must
+// be. The counts are the promise; which of two equally good plans is taken depends on the machine's facts, so plans are
+// not compared word for word here.
 #include <map>
 
 #include "backends/registry.hpp"
@@ -28,7 +28,8 @@ std::optional<Plan> compiled(const std::string& name) {
     return std::nullopt;
   }
   ir::OnnxOptions options;
-  for (const ModelInput& input : model.cases[0].inputs) options.shapes.emplace_back(input.name, ir::to_ints(input.type.shape));
+  for (const ModelInput& input : model.cases[0].inputs)
+    options.shapes.emplace_back(input.name, ir::to_ints(input.type.shape));
   std::vector<const ir::Target*> targets;
   for (const backends::Backend* backend : backends::registry())
     if (backend->name() != "null") targets.push_back(backend);
@@ -55,7 +56,8 @@ int64_t moves(const ir::Plan& plan) {
   for (const ir::Step& step : plan.steps) {
     bool computes = false;
     for (const ir::Node& node : step.program->graph().nodes())
-      computes = computes || node.op == ir::Op::gather || !(ir::info(node.op).traits & (ir::kLeaf | ir::kMovement | ir::kView));
+      computes = computes || node.op == ir::Op::gather ||
+                 !(ir::info(node.op).traits & (ir::kLeaf | ir::kMovement | ir::kView));
     count += !computes;
   }
   return count;
@@ -71,17 +73,22 @@ int64_t on_backend(const ir::Plan& plan, std::string_view backend) {
 
 TEST_CASE("fewer steps than ONNX Runtime's extended level leaves nodes") {
   // Nodes left by ONNX Runtime 1.30 at its extended level.
-  auto [name, nodes] = GENERATE(table<std::string, int64_t>({{"pp_ocr_det", 307}, {"pp_ocr_cls", 155}, {"blazeface_back", 145},
-                                                              {"blazeface_front", 92}, {"mlsd_tiny_320", 67}, {"mlsd_large_320", 90}}));
+  auto [name, nodes] = GENERATE(table<std::string, int64_t>({{"pp_ocr_det", 307},
+                                                             {"pp_ocr_cls", 155},
+                                                             {"blazeface_back", 145},
+                                                             {"blazeface_front", 92},
+                                                             {"mlsd_tiny_320", 67},
+                                                             {"mlsd_large_320", 90}}));
   auto model = compiled(name);
   if (!model) return;
   INFO(name << "\n" << passes::print_plan(model->plan));
   CHECK(steps_with(model->plan) < nodes);
 }
 
-TEST_CASE("the search saturates, its choice is within 1 % of the bound, and nothing falls to the reference interpreter") {
-  auto name = GENERATE(as<std::string>(), "pp_ocr_det", "pp_ocr_cls", "blazeface_back", "blazeface_front", "mlsd_tiny_320", "mlsd_large_320",
-                       "resnet50", "mobilenet_v2", "bert_base");
+TEST_CASE(
+    "the search saturates, its choice is within 1 % of the bound, and nothing falls to the reference interpreter") {
+  auto name = GENERATE(as<std::string>(), "pp_ocr_det", "pp_ocr_cls", "blazeface_back", "blazeface_front",
+                       "mlsd_tiny_320", "mlsd_large_320", "resnet50", "mobilenet_v2", "bert_base");
   auto model = compiled(name);
   if (!model) return;
   INFO(name << "\n" << passes::print_plan(model->plan) << model->report.to_text());
@@ -92,7 +99,8 @@ TEST_CASE("the search saturates, its choice is within 1 % of the bound, and noth
 }
 
 TEST_CASE("data is moved only at the ends of convolutional networks") {
-  auto [name, most] = GENERATE(table<std::string, int64_t>({{"blazeface_front", 0}, {"mlsd_large_320", 1}, {"resnet50", 1}, {"mobilenet_v2", 1}}));
+  auto [name, most] = GENERATE(table<std::string, int64_t>(
+      {{"blazeface_front", 0}, {"mlsd_large_320", 1}, {"resnet50", 1}, {"mobilenet_v2", 1}}));
   auto model = compiled(name);
   if (!model) return;
   INFO(name << "\n" << passes::print_plan(model->plan));

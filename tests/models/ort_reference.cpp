@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     std::filesystem::create_directories(folder);
-    if (name != "all") write_model(weft::models::find_model(name), seeds, folder);
+    if (name != "all")
+      write_model(weft::models::find_model(name), seeds, folder);
     else
       for (const weft::models::Model& model : weft::models::all_models()) write_model(model, seeds, folder);
     return 0;

@@ -55,7 +55,8 @@ TEST_CASE("text boxes: a rotated rectangle keeps its angle and sides") {
 TEST_CASE("text boxes: faint, thin and missing text gives none") {
   auto block = [](double x, double y) { return x > 5 && x < 30 && y > 5 && y < 15; };
   CHECK(text_boxes(map_where(32, 64, 0.5f, block), 64, 32).empty());
-  CHECK(text_boxes(map_where(32, 64, 0.9f, [](double x, double y) { return x < 30 && y > 5 && y < 7; }), 64, 32).empty());
+  CHECK(
+      text_boxes(map_where(32, 64, 0.9f, [](double x, double y) { return x < 30 && y > 5 && y < 7; }), 64, 32).empty());
   CHECK(text_boxes(map_where(32, 64, 0.9f, [](double, double) { return false; }), 64, 32).empty());
   CHECK(text_boxes(map_where(32, 64, 0.9f, [](double, double) { return true; }), 64, 32).size() == 1);
   CHECK_THROWS_AS(text_boxes(ir::Tensor::zeros({ir::DType::f32, ir::to_shape({1, 2, 4, 4})}), 4, 4), Error);

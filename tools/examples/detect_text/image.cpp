@@ -24,9 +24,11 @@ struct PngImage {
 Image read_png(const std::filesystem::path& path) {
   PngImage png;
   if (!png_image_begin_read_from_file(&png.header, path.c_str()))
-    fail(std::filesystem::exists(path) ? ErrorCode::parse : ErrorCode::io, "cannot read {}: {}", path.string(), png.header.message);
+    fail(std::filesystem::exists(path) ? ErrorCode::parse : ErrorCode::io, "cannot read {}: {}", path.string(),
+         png.header.message);
   if (png.header.width > kMostPixelsASide || png.header.height > kMostPixelsASide)
-    fail(ErrorCode::limit, "{} has {}x{} pixels, at most {} a side are taken", path.string(), png.header.width, png.header.height, kMostPixelsASide);
+    fail(ErrorCode::limit, "{} has {}x{} pixels, at most {} a side are taken", path.string(), png.header.width,
+         png.header.height, kMostPixelsASide);
   png.header.format = PNG_FORMAT_RGB;
   Image image(static_cast<int>(png.header.width), static_cast<int>(png.header.height));
   const png_color white{255, 255, 255};
@@ -66,8 +68,10 @@ Image resize(const Image& image, int width, int height) {
 void draw_line(Image& image, double x0, double y0, double x1, double y1, Color color, double thickness) {
   double length_x = x1 - x0, length_y = y1 - y0, square = std::max(length_x * length_x + length_y * length_y, 1e-9);
   auto pixel = [](double v, int limit) { return static_cast<int>(std::clamp(v, 0.0, static_cast<double>(limit - 1))); };
-  for (int y = pixel(std::min(y0, y1) - thickness, image.height); y <= pixel(std::max(y0, y1) + thickness, image.height); ++y)
-    for (int x = pixel(std::min(x0, x1) - thickness, image.width); x <= pixel(std::max(x0, x1) + thickness, image.width); ++x) {
+  for (int y = pixel(std::min(y0, y1) - thickness, image.height);
+       y <= pixel(std::max(y0, y1) + thickness, image.height); ++y)
+    for (int x = pixel(std::min(x0, x1) - thickness, image.width);
+         x <= pixel(std::max(x0, x1) + thickness, image.width); ++x) {
       double along = std::clamp(((x - x0) * length_x + (y - y0) * length_y) / square, 0.0, 1.0);
       if (std::hypot(x - x0 - along * length_x, y - y0 - along * length_y) > thickness / 2) continue;
       uint8_t* to = image.at(x, y);

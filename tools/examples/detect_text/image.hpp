@@ -20,7 +20,8 @@ struct Image {
   uint8_t* at(int x, int y) { return &rgb[(static_cast<size_t>(y) * width + x) * 3]; }
 };
 
-/// Any PNG, converted to 8-bit RGB over white. Throws Error(io) or Error(parse), and Error(limit) beyond 16,384 pixels a side.
+/// Any PNG, converted to 8-bit RGB over white. Throws Error(io) or Error(parse), and Error(limit) beyond 16,384 pixels
+/// a side.
 Image read_png(const std::filesystem::path& path);
 void write_png(const std::filesystem::path& path, const Image& image);
 

@@ -1,4 +1,5 @@
-// Finds text in a PNG with PP-OCR's detection network: compiles the model for the picture's size, runs it, draws what it found.
+// Finds text in a PNG with PP-OCR's detection network: compiles the model for the picture's size, runs it, draws what
+// it found.
 //   detect_text MODEL.onnx IMAGE.png OUT.png [--threads N]
 #include <fmt/format.h>
 

@@ -109,7 +109,8 @@ TextBox box_of(const Rectangle& r, double grow, double scale_x, double scale_y, 
   constexpr double kSigns[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
   for (int i = 0; i < 4; ++i) {
     double u = kSigns[i][0] * half_u, v = kSigns[i][1] * half_v;
-    box.corners[i] = {(r.centre.x + u * r.along.x - v * r.along.y) * scale_x, (r.centre.y + u * r.along.y + v * r.along.x) * scale_y};
+    box.corners[i] = {(r.centre.x + u * r.along.x - v * r.along.y) * scale_x,
+                      (r.centre.y + u * r.along.y + v * r.along.x) * scale_y};
   }
   return box;
 }
@@ -136,7 +137,8 @@ std::vector<TextBox> text_boxes(const ir::Tensor& map_tensor, int width, int hei
     double score = component.sum / static_cast<double>(component.pixels.size());
     if (score < options.box_threshold || std::min(rectangle.length, rectangle.breadth) < options.least_side) continue;
     double grow = rectangle.length * rectangle.breadth * options.unclip / (2 * (rectangle.length + rectangle.breadth));
-    boxes.push_back(box_of(rectangle, grow, static_cast<double>(width) / map.width, static_cast<double>(height) / map.height, score));
+    boxes.push_back(box_of(rectangle, grow, static_cast<double>(width) / map.width,
+                           static_cast<double>(height) / map.height, score));
   }
   return boxes;
 }
@@ -150,7 +152,9 @@ Image overlay(const Image& image, const ir::Tensor& map_tensor, const std::vecto
       float share = std::clamp(map.at(x * map.width / image.width, y * map.height / image.height), 0.0f, 1.0f) * 0.6f;
       uint8_t* to = result.at(x, y);
       const uint8_t glow[3] = {kGlow.red, kGlow.green, kGlow.blue};
-      for (int c = 0; c < 3; ++c) to[c] = static_cast<uint8_t>(std::lround(std::lerp(static_cast<float>(to[c]), static_cast<float>(glow[c]), share)));
+      for (int c = 0; c < 3; ++c)
+        to[c] =
+            static_cast<uint8_t>(std::lround(std::lerp(static_cast<float>(to[c]), static_cast<float>(glow[c]), share)));
     }
   for (const TextBox& box : boxes)
     for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,6 @@
 #pragma once
-// What stands before and behind PP-OCR's detection network: a picture to its input tensor, its probability map to boxes.
+// What stands before and behind PP-OCR's detection network: a picture to its input tensor, its probability map to
+// boxes.
 #include <array>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct TextBox {
   double score = 0;              ///< mean probability of the pixels of its component, 0..1
 };
 
-/// f32[1,3,H,W]: blue, green, red planes, normalised by ImageNet's mean and deviation as PP-OCR was trained. H and W are
-/// the picture's size scaled to at most `longest_side`, then rounded to multiples of 32 (at least 32).
+/// f32[1,3,H,W]: blue, green, red planes, normalised by ImageNet's mean and deviation as PP-OCR was trained. H and W
+/// are the picture's size scaled to at most `longest_side`, then rounded to multiples of 32 (at least 32).
 ir::Tensor text_input(const Image& image, int longest_side = 960);
 
 struct DetectionOptions {
