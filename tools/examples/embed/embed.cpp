@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
       if (argc < 2 || !equals) return std::fprintf(stderr, "usage: embed MODEL [NAME=1x3x224x224]...\n"), 2;
       std::vector<int64_t> dims;
       for (char* at = const_cast<char*>(equals); *at;) dims.push_back(std::strtoll(at + 1, &at, 10));
-      options.shapes.emplace_back(std::string(argv[i], equals), dims);
+      options.shapes.emplace_back(std::string(argv[i], static_cast<size_t>(equals - argv[i])), dims);
     }
     weft::runtime::Session session = weft::runtime::Session::load(argc > 1 ? argv[1] : "model.onnx", options);
     weft::ir::NamedTensors inputs;
