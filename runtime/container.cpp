@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporary = ".tmp-";
 
 [[noreturn]] void fail_io(const char* what, const fs::path& file, int error) {
-  throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io,
+  throw Error(error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
               fmt::format("cannot {}: {}", what, std::strerror(error)), file.string());
 }
 

@@ -18,6 +18,16 @@ from onnx import TensorProto, helper, numpy_helper
 WEFT = os.path.abspath(sys.argv.pop(1))
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+
+
 def make_model(path, seed=0, name="net", rename="", batch="N", bad=False):
     """y = relu(x @ w + b), then y @ v: 16 features, symbolic batch."""
     rng = np.random.default_rng(seed)
@@ -87,7 +97,7 @@ class Cli(unittest.TestCase):
         bad = self.path("bad.onnx")
         make_model(bad, bad=True)
         junk = self.path("junk.onnx")
-        open(junk, "wb").write(os.urandom(1000))
+        write(junk, os.urandom(1000))
         for args, word in (([self.path("none.onnx")], "none.onnx"), ([bad], "Frobnicate"), ([junk], "junk.onnx"), ([self.dir], self.dir),
                            ([self.model], "symbolic"), ([self.model, "--dim", "Q=3", "--dim", "N=2"], "Q"),
                            ([self.model, "-i", "x=" + self.path("none.npy")], "none.npy"), ([self.model, "-i", "q=" + self.path("x.npy")], "q"),
@@ -240,7 +250,7 @@ class Cli(unittest.TestCase):
     def test_cache_commands(self):
         self.run_model()
         self.assertIn("1 plans", self.weft("cache", "ls"))
-        open(os.path.join(self.cache, "f" * 32 + ".plan"), "w").write("junk")
+        write(os.path.join(self.cache, "f" * 32 + ".plan"), b"junk")
         self.assertIn("not a", self.weft("cache", "ls"))
         self.weft("cache", "gc")
         self.assertIn("1 plans", self.weft("cache", "ls"))
@@ -255,15 +265,15 @@ class Cli(unittest.TestCase):
         self.assert_right(self.run_model()[0])
         (entry,) = self.entries()
         file = os.path.join(self.cache, entry)
-        good = open(file, "rb").read()
+        good = read(file)
         rng = random.Random(1)
         for bad in (b"", good[:1], good[:len(good) // 2], good[:-1], bytes(rng.randrange(256) for _ in range(4096)),
                     *(good[:at] + bytes([good[at] ^ 255]) + good[at + 1:] for at in rng.sample(range(len(good)), 8))):
-            open(file, "wb").write(bad)
+            write(file, bad)
             y, text = self.run_model()
             self.assert_right(y)
             self.assertLessEqual(text.count("warning"), 1)
-            self.assertEqual(len(open(file, "rb").read()), len(good))
+            self.assertEqual(len(read(file)), len(good))
         os.remove(file)
         os.mkdir(file)
         self.assert_right(self.run_model()[0])
