@@ -132,7 +132,7 @@ class GraphPrinter {
   }
 
   const Graph& graph_;
-  const PrintOptions& options_;
+  PrintOptions options_;
   ValueNames names_;
 };
 
