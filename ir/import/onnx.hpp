@@ -15,11 +15,11 @@ namespace weft::ir {
 
 struct OnnxOptions {
   /// Shapes of inputs by name; bind the symbolic dimensions that they meet.
-  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes = {};
   /// Values of named dimensions (`dim_param`, or `<input>_<axis>` of a dimension without a name).
-  DimBindings dims;
+  DimBindings dims = {};
   /// Inputs that become constants: they are no longer inputs of the graph. Also overrides an initializer.
-  NamedTensors binds;
+  NamedTensors binds = {};
 };
 
 /// Reads a model file. External data is read from files inside the model's own directory only; large ones stay mapped.

@@ -14,6 +14,9 @@ namespace {
 constexpr int kMaxCalls = 40;                  // functions and branches inside one another
 constexpr size_t kMaxNodes = size_t{1} << 20;  // after functions are expanded: a small file must not mean endless work
 
+constexpr const char* kConditionUnknown =
+    "the condition is computed at run time; it must be known at import (bind the graph input that it comes from)";
+
 bool is_initialized(const ::onnx::GraphProto& graph, const std::set<std::string>& initializers, int input) {
   return initializers.contains(graph.input(input).name());
 }
@@ -207,16 +210,28 @@ Refs Lowering::lower_if(Call& call) {
     fail(ErrorCode::type_mismatch, "condition {}, expected one bool", builder_.describe(call.in(0)));
   if (const Tensor* condition = builder_.known(call.in(0)))
     return call.lower(condition->at_int(0) ? then_branch : else_branch);
-  Refs yes = call.lower(then_branch), no = call.lower(else_branch), out;
+  // A branch that is not meant for these shapes would never run; only a known condition can leave it out.
+  auto lower_branch = [&](const ::onnx::GraphProto& branch) {
+    try {
+      return call.lower(branch);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::limit || e.code() == ErrorCode::internal) throw;
+      fail(ErrorCode::unsupported, "{} because a branch does not fit: {}", kConditionUnknown, e.what());
+    }
+  };
+  return choose_branch(reshape(builder_, call.in(0), {}), lower_branch(then_branch), lower_branch(else_branch));
+}
+
+Refs Lowering::choose_branch(Ref condition, const Refs& yes, const Refs& no) {
   if (yes.size() != no.size()) fail(ErrorCode::parse, "branches with {} and {} outputs", yes.size(), no.size());
-  Ref condition = reshape(builder_, call.in(0), {});
+  Refs out;
   for (size_t i = 0; i < yes.size(); ++i) {
     if (!yes[i].valid() || !no[i].valid()) {
       out.push_back(Ref{});
       continue;
     }
     if (builder_.type(yes[i]) != builder_.type(no[i]))
-      fail(ErrorCode::unsupported, "a condition computed at run time, and branches of the types {} and {}",
+      fail(ErrorCode::unsupported, "{} because its branches give {} and {}", kConditionUnknown,
            to_string(builder_.type(yes[i])), to_string(builder_.type(no[i])));
     out.push_back(where(builder_, condition, yes[i], no[i]));
   }

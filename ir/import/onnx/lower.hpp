@@ -59,6 +59,7 @@ class Lowering {
   Refs call_handler(const ::onnx::NodeProto& node, Handler handler, int64_t opset, const Refs& operands, Scope& scope,
                     const Frame& frame);
   Refs lower_if(Call& call);
+  Refs choose_branch(Ref condition, const Refs& yes, const Refs& no);
   Refs lower_subgraph(const ::onnx::GraphProto& graph, const Scope& outer, const Frame& frame);
   Refs lower_function(const ::onnx::FunctionProto& function, const ::onnx::NodeProto& node, const Refs& operands,
                       const Frame& frame);

@@ -188,6 +188,19 @@ TEST_CASE("onnx: If with a condition of the run computes both branches and choos
   CHECK(values_of(m.run({{"x", x}, {"c", ir::Tensor::scalar(false)}})[0]) == Values{1, 2});
 }
 
+TEST_CASE("onnx: If with a condition of the run and a branch for other shapes asks to bind it") {
+  OnnxModel m;
+  m.input("x", DType::f32, {2}).input("c", DType::boolean, {}).ints("shape", {3}).output("y");
+  auto& node = m.node("If", {"c"}, {"y"});
+  set_graph(node, "then_branch", branch("Neg", "x", "a"));
+  OnnxModel other;
+  other.node("Reshape", {"x", "shape"}, {"b"});
+  set_graph(node, "else_branch", other.output("b").graph());
+  CHECK_THAT(error_of([&] { m.import(); }), Contains("bind the graph input") && Contains("(Reshape)"));
+  auto y = m.run({{"x", f32({2}, {1, -2})}}, {.binds = {{"c", ir::Tensor::scalar(true)}}})[0];
+  CHECK(values_of(y) == Values{-1, 2});
+}
+
 namespace {
 ::onnx::FunctionProto& function(OnnxModel& m, const std::string& name) {
   auto& f = *m.proto.add_functions();
