@@ -19,10 +19,21 @@ class Solver {
       : bundles_(bundles), options_(options), budget_(budget), stats_(stats) {}
 
   Outcome solve(Problem problem, uint64_t below, size_t depth) {
+    Outcome best = look(std::move(problem), below, depth);
+    // Bounds hold for what is left after nodes of no better answer were dropped; the best answer may be of those nodes.
+    best.lower = std::min(best.lower, best.cost);
+    return best;
+  }
+
+ private:
+  Outcome look(Problem problem, uint64_t below, size_t depth) {
     Outcome best;
     ++stats_.search_nodes;
     for (bool falls = true; falls;) {
-      if (!reduce(problem, bundles_, true, budget_)) return {kInfinite, kNone, kInfinite};
+      if (!reduce(problem, bundles_, true, budget_)) {  // no answer, or none better than the best
+        best.lower = kInfinite;
+        return best;
+      }
       if (problem.nodes.empty()) {
         best.lower = problem.paid;
         offer(best, below, problem.paid, problem.settled);
@@ -39,7 +50,6 @@ class Solver {
     return branch(problem, below, best, depth);
   }
 
- private:
   /// Keeps an answer that is cheaper than asked for, and asks for cheaper ones from now on.
   static void offer(Outcome& best, uint64_t& below, uint64_t cost, BundleId picks) {
     if (cost >= below) return;
@@ -125,7 +135,7 @@ class Solver {
     uint64_t cost = 0;
     BundleId picks = kNone;
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (total >= below) {  // the bounds of the parts alone say no: some part has no picks
+      if (total >= below) {  // not all parts have picks
         cost = kInfinite;
         break;
       }
