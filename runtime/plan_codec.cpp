@@ -117,8 +117,8 @@ ir::Tensor get_constant(ByteReader& r) {
 ir::ProgramRef get_program(ByteReader& r) {
   std::string_view text = r.text("program");
   ir::ProgramRef program = ir::parse_expression(text, "plan program").program;
-  if (!program) fail(ErrorCode::parse, "not a program:\n{}", text);
-  if (program->text() != text) fail(ErrorCode::parse, "a program is not in canonical form:\n{}", text);
+  if (!program) fail(ErrorCode::parse, "not a program: {}", text);
+  if (program->text() != text) fail(ErrorCode::parse, "a program is not in canonical form: {}", text);
   return program;
 }
 

@@ -140,7 +140,7 @@ void Session::State::make(Entry& entry, const NamedShapes& shapes) {
            source->name());
   }
   auto start = std::chrono::steady_clock::now();
-  std::shared_ptr<const ir::Plan> plan = find_or_compile(*source, report);
+  std::shared_ptr<const ir::Plan> plan = find_or_compile(*source, report, options.cache.refresh);
   report.plan_ms = ms_since(start);
   start = std::chrono::steady_clock::now();
   std::shared_ptr<const Executable> executable;
@@ -150,8 +150,7 @@ void Session::State::make(Entry& entry, const NamedShapes& shapes) {
     if (report.cache != CacheOutcome::memory && report.cache != CacheOutcome::disk) throw;
     log(LogLevel::warning, "plan cache: the cached plan of '{}' cannot be used, recompiling: {}", source->name(),
         e.what());
-    report.cache = CacheOutcome::miss;
-    executable = compile_kernels(compile_fresh(*source, report, nullptr), options.compile_threads);
+    executable = compile_kernels(find_or_compile(*source, report, true), options.compile_threads);
   }
   report.kernels_ms = ms_since(start);
   start = std::chrono::steady_clock::now();
@@ -162,12 +161,13 @@ void Session::State::make(Entry& entry, const NamedShapes& shapes) {
   report.peak_bytes = entry.bound->peak_bytes();
 }
 
-std::shared_ptr<const ir::Plan> Session::State::find_or_compile(const ir::Graph& source, SpecializationReport& report) {
+std::shared_ptr<const ir::Plan> Session::State::find_or_compile(const ir::Graph& source, SpecializationReport& report,
+                                                                bool refresh) {
   const passes::Options& compile = options.compile;
   if (!options.cache.memory && !options.cache.disk) return compile_fresh(source, report, nullptr);
   PlanKey key = plan_key(source, targets, compile);
   bool observed = !compile.print_after.empty() || !compile.dump_dir.empty() || !compile.stop_after.empty() ||
-                  options.cache.refresh;  // wants the passes to run
+                  refresh;  // wants the passes to run
   if (!observed) {
     PlanCache::Found found = PlanCache(options.cache).find(key);
     report.cache = found.outcome;

@@ -20,7 +20,8 @@ struct Session::State {
   std::shared_ptr<Entry> entry_for(const NamedShapes& shapes);
   std::shared_ptr<Entry> prepare(const NamedShapes& shapes);
   void make(Entry& entry, const NamedShapes& shapes);
-  std::shared_ptr<const ir::Plan> find_or_compile(const ir::Graph& source, SpecializationReport& report);
+  /// `refresh`: the cache is not asked, only told.
+  std::shared_ptr<const ir::Plan> find_or_compile(const ir::Graph& source, SpecializationReport& report, bool refresh);
   std::shared_ptr<const ir::Plan> compile_fresh(const ir::Graph& source, SpecializationReport& report,
                                                 const PlanKey* store_as);
   ir::NamedTensors run(const ir::NamedTensors& given, const ir::NamedTensors& results);

@@ -126,6 +126,14 @@ class Cli(unittest.TestCase):
         self.weft("run", self.model, "-i", self.path("input_0.pb"), "-o", out)
         self.assert_right(np.load(out)["y"])
 
+    def test_bound_inputs_and_compile_threads(self):
+        out = self.path("o.npz")
+        self.weft("run", self.model, "--bind", "x=@" + self.path("x.npy"), "--compile-threads", "2", "-o", out)
+        self.assert_right(np.load(out)["y"])
+        self.weft("run", self.model, "--bind", "x=5", code=1)
+        self.weft("run", self.model, "--bind", "nonsense=5", "--dim", "N=2", code=1)
+        self.weft("run", self.model, "--bind", "x=five", code=2)
+
     def test_random_inputs_are_seeded(self):
         one, two, other = (self.weft("run", self.model, "--dim", "N=2", "--seed", s, "--print") for s in ("5", "5", "6"))
         self.assertEqual(one, two)
