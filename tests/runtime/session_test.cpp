@@ -120,8 +120,9 @@ TEST_CASE("M05: a memory limit is an error before the run") {
   SessionOptions options = plain();
   options.memory_limit = 1 << 20;
   Session session = make_session("graph g(x: f32[512,1024]) { return y: neg(x) }", options);
-  CHECK_THROWS_WITH(session.run({{"x", Tensor::zeros({ir::DType::f32, {512, 1024}})}}),
-                    Contains("1048576") && Contains("a run takes 2"));  // 2097152 for the output, and the kernel's scratch
+  CHECK_THROWS_WITH(
+      session.run({{"x", Tensor::zeros({ir::DType::f32, {512, 1024}})}}),
+      Contains("1048576") && Contains("a run takes 2"));  // 2097152 for the output, and the kernel's scratch
 }
 
 TEST_CASE("backends are chosen by name") {

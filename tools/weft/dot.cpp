@@ -38,7 +38,8 @@ struct Dot {
 
   std::string draw_egraph(const runtime::Session& session) const {
     if (!session.graph()->is_static())
-      fail(ErrorCode::invalid_argument, "the model has symbolic dimensions: give --shape or --dim to search for its e-graph");
+      fail(ErrorCode::invalid_argument,
+           "the model has symbolic dimensions: give --shape or --dim to search for its e-graph");
     passes::PictureOptions how = picture;
     how.max_nodes = draw.max_nodes;
     return passes::egraph_picture(*session.graph(), session.targets(), session.options().compile, how);
