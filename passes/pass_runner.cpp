@@ -17,9 +17,27 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+const PassName& pass_named(std::string_view name, std::string_view option) {
+  std::string known;
+  for (const PassName& pass : kPassNames) {
+    if (pass.name == name) return pass;
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  }
+  throw Error(ErrorCode::invalid_argument, fmt::format("no pass is named '{}'; there are {}", name, known), std::string(option));
+}
+
+void check_names(const Options& options) {
+  for (const std::string& name : options.skip)
+    if (!pass_named(name, "skip").optional)
+      throw Error(ErrorCode::invalid_argument, fmt::format("pass '{}' cannot be skipped: no plan comes out without it", name), "skip");
+  if (!options.stop_after.empty()) pass_named(options.stop_after, "stop-after");
+  if (!options.print_after.empty() && options.print_after != "all" && options.print_after != "changed") pass_named(options.print_after, "print-after");
+}
+
 }  // namespace
 
 PassRunner::PassRunner(const Options& options, CompileReport& report) : options_(options), report_(report) {
+  check_names(options);
   if (options_.dump_dir.empty()) return;
   std::error_code code;
   std::filesystem::create_directories(options_.dump_dir, code);

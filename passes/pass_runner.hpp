@@ -9,9 +9,18 @@
 
 namespace weft::passes {
 
+/// Every pass, in order; those that may be skipped keep the plan whole without them.
+struct PassName {
+  std::string_view name;
+  bool optional;
+};
+inline constexpr PassName kPassNames[] = {{"canonicalise", true}, {"insert", false}, {"saturate", true}, {"fuse", false}, {"extract", false},
+                                          {"lower-direct", false}, {"schedule", false}, {"plan-memory", false}};
+
 class PassRunner {
  public:
-  /// Throws Error(invalid_argument) where options name a dump folder that cannot be made.
+  /// Throws Error(invalid_argument) where options name a pass that does not exist or cannot be skipped, Error(io) where the
+  /// dump folder cannot be made.
   PassRunner(const Options& options, CompileReport& report);
 
   /// Runs one pass over a graph unless it is skipped or the pipeline has stopped. `body` may return nothing or a detail line.

@@ -1,5 +1,7 @@
 #include "tools/weft/model_options.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "ir/support/error.hpp"
@@ -82,6 +84,7 @@ ir::Tensor parse_value(const std::string& text, const std::string& option) {
 }
 
 void ModelOptions::add(CLI::App& command, Threads threads) {
+  command_ = &command;
   command.add_option("model", model, "a .onnx model or a compiled .weft plan")->required();
   command.add_option("--shape", shapes_, "shape of an input: NAME=1x3x224x224 (repeat for more)");
   command.add_option("--dim", dims_, "value of a symbolic dimension: NAME=N (repeat for more)");
@@ -117,7 +120,16 @@ void ModelOptions::add(CLI::App& command, Threads threads) {
   command.add_flag("--refresh", refresh_, "compile again even where a plan is cached");
 }
 
+/// A plan was made for its shapes and options: another one here would be ignored, and the user believe otherwise.
+void ModelOptions::refuse_for_plan() const {
+  if (!command_ || !std::string_view(model).ends_with(".weft")) return;
+  for (const char* option : {"--shape", "--dim", "--bind", "--optimize", "--precision", "--skip", "--time-limit"})
+    if (command_->count(option))
+      throw Error(ErrorCode::invalid_argument, fmt::format("{} has no effect on a plan that is compiled already; compile the model again with it", option), model);
+}
+
 runtime::SessionOptions ModelOptions::session_options() const {
+  refuse_for_plan();
   runtime::SessionOptions options;
   for (const std::string& text : shapes_) {
     auto [name, dims] = split_assignment(text, "--shape");

@@ -32,6 +32,8 @@ class ModelOptions {
   runtime::Session load() const;
 
  private:
+  void refuse_for_plan() const;
+  CLI::App* command_ = nullptr;
   std::vector<std::string> shapes_, dims_, binds_, backends_, skip_;
   int level_ = 2;
   std::string precision_ = "default", threads_ = "0", compile_threads_ = "0", print_after_, dump_dir_, cache_dir_;
