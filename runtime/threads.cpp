@@ -175,8 +175,11 @@ struct ThreadBudget::Arena {
 ThreadBudget::ThreadBudget(int threads) : size_(threads) {
   if (threads <= 1) return;
   int started = startable(threads - 1);
-  if (started < threads - 1)
-    log(LogLevel::warning, "the system starts only {} of {} threads: {} used", started + 1, threads, started + 1);
+  if (started < threads - 1) {
+    const int used = started / 4;  // a run allocates too, and TBB ends the process where a thread fails to start later
+    log(LogLevel::warning, "the system starts only {} of {} threads: {} used", started + 1, threads, used + 1);
+    started = used;
+  }
   size_ = started + 1;
   if (size_ > 1) arena_ = std::make_unique<Arena>(size_);
 }
