@@ -10,8 +10,8 @@ namespace weft::egraph::extraction {
 
 namespace {
 
-constexpr size_t kDeepest = 200;       // decisions on one path; each keeps a copy of the rest of the problem
-constexpr size_t kLookAhead = 6;       // classes tried before one is branched on
+constexpr size_t kDeepest = 200;  // decisions on one path; each keeps a copy of the rest of the problem
+constexpr size_t kLookAhead = 6;  // classes tried before one is branched on
 
 class Solver {
  public:
@@ -125,7 +125,8 @@ class Solver {
 
   /// Parts that share nothing are solved one after another, the small ones first.
   Outcome solve_parts(std::vector<Problem> parts, uint64_t below, Outcome best, size_t depth) {
-    std::stable_sort(parts.begin(), parts.end(), [](const Problem& a, const Problem& b) { return a.nodes.size() < b.nodes.size(); });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Problem& a, const Problem& b) { return a.nodes.size() < b.nodes.size(); });
     std::vector<uint64_t> lower;
     uint64_t total = 0;
     for (const Problem& part : parts) {
@@ -225,7 +226,8 @@ class Solver {
     for (uint32_t id = 0; id < problem.class_count(); ++id)
       if (problem.required[id] && trees.position[id] == kNone) return false;
     for (Problem::Node& node : problem.nodes)
-      if (std::any_of(node.children.begin(), node.children.end(), [&](uint32_t c) { return trees.position[c] == kNone; }))
+      if (std::any_of(node.children.begin(), node.children.end(),
+                      [&](uint32_t c) { return trees.position[c] == kNone; }))
         node.alive = false;
     return true;
   }

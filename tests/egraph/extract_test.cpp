@@ -11,81 +11,18 @@
 #include <random>
 #include <sstream>
 
+#include "egraph/extraction/answer.hpp"
 #include "egraph/json.hpp"
 #include "ir/support/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/egraph/puzzle.hpp"
 #include "tests/egraph/workloads.hpp"
 
 using namespace weft::egraph;
+using test::costs_of;
+using test::Puzzle;
 
 namespace {
-
-/// A graph given node by node, cycles and all, with a cost per node (nullopt: may not be chosen).
-struct Puzzle {
-  struct Node {
-    uint32_t owner;
-    std::vector<uint32_t> children;
-    std::optional<uint64_t> cost;
-  };
-  uint32_t classes = 0;
-  std::vector<Node> nodes;
-  std::vector<uint32_t> roots;
-
-  /// The cheapest acyclic choice by trying all; nullopt where there is none.
-  std::optional<uint64_t> brute_force() const {
-    std::vector<std::vector<uint32_t>> members(classes);
-    for (uint32_t i = 0; i < nodes.size(); ++i)
-      if (nodes[i].cost) members[nodes[i].owner].push_back(i);
-    std::optional<uint64_t> best;
-    std::vector<uint32_t> choice(classes, kNone);
-    const std::function<void(uint32_t)> next = [&](uint32_t id) {
-      if (id == classes) {
-        const std::optional<uint64_t> cost = cost_of(choice);
-        if (cost && (!best || *cost < *best)) best = cost;
-        return;
-      }
-      choice[id] = kNone;
-      next(id + 1);
-      for (uint32_t node : members[id]) choice[id] = node, next(id + 1);
-    };
-    next(0);
-    return best;
-  }
-
-  std::optional<uint64_t> cost_of(const std::vector<uint32_t>& choice) const {
-    std::vector<int> state(classes);
-    uint64_t cost = 0;
-    const std::function<bool(uint32_t)> visit = [&](uint32_t id) {
-      if (state[id] == 2) return true;
-      if (state[id] == 1 || choice[id] == kNone) return false;
-      state[id] = 1;
-      for (uint32_t child : nodes[choice[id]].children)
-        if (!visit(child)) return false;
-      state[id] = 2;
-      cost += *nodes[choice[id]].cost;
-      return true;
-    };
-    for (uint32_t root : roots)
-      if (!visit(root)) return std::nullopt;
-    return cost;
-  }
-
-  JsonGraph graph() const {
-    std::vector<uint32_t> first(classes, kNone);
-    for (uint32_t i = 0; i < nodes.size(); ++i)
-      if (first[nodes[i].owner] == kNone) first[nodes[i].owner] = i;
-    std::string text = "{\"nodes\":{";
-    for (uint32_t i = 0; i < nodes.size(); ++i) {
-      std::string children;
-      for (uint32_t child : nodes[i].children) children += fmt::format("{}\"n{}\"", children.empty() ? "" : ",", first[child]);
-      text += fmt::format("{}\"n{}\":{{\"op\":\"f\",\"eclass\":\"{}\",\"cost\":{},\"children\":[{}]}}", i ? "," : "", i, nodes[i].owner,
-                          nodes[i].cost ? static_cast<double>(*nodes[i].cost) : -1.0, children);
-    }
-    text += "},\"root_eclasses\":[";
-    for (size_t i = 0; i < roots.size(); ++i) text += fmt::format("{}\"{}\"", i ? "," : "", roots[i]);
-    return read_json(text + "]}");
-  }
-};
 
 Puzzle random_puzzle(std::mt19937& random) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
@@ -99,20 +36,14 @@ Puzzle random_puzzle(std::mt19937& random) {
       if (below(12) == 0) node.cost.reset();
       const uint32_t arity = id + 1 == puzzle.classes ? below(2) : below(4);
       for (uint32_t c = 0; c < arity; ++c)  // mostly down, sometimes up or to itself
-        node.children.push_back(below(4) == 0 || id + 1 == puzzle.classes ? below(puzzle.classes) : id + 1 + below(puzzle.classes - id - 1));
+        node.children.push_back(below(4) == 0 || id + 1 == puzzle.classes ? below(puzzle.classes)
+                                                                          : id + 1 + below(puzzle.classes - id - 1));
       puzzle.nodes.push_back(std::move(node));
     }
   }
   const uint32_t roots = 1 + below(3);
   for (uint32_t i = 0; i < roots; ++i) puzzle.roots.push_back(below(puzzle.classes));
   return puzzle;
-}
-
-NodeCost costs_of(const JsonGraph& graph, double scale = 1) {
-  return [&graph, scale](NodeId node) -> std::optional<uint64_t> {
-    if (graph.cost[node.value] < 0) return std::nullopt;
-    return static_cast<uint64_t>(std::llround(graph.cost[node.value] * scale));
-  };
 }
 
 }  // namespace
@@ -122,7 +53,7 @@ TEST_CASE("extraction equals brute force on random cyclic graphs", "[egraph][ext
   int solvable = 0, shared_pays = 0;
   for (int round = 0; round < 4000; ++round) {
     const Puzzle puzzle = random_puzzle(random);
-    const std::optional<uint64_t> best = puzzle.brute_force();
+    const std::optional<uint64_t> best = puzzle.oracle().best;
     const JsonGraph graph = puzzle.graph();
     const FrozenGraph frozen(*graph.graph);
     INFO("round " << round << ": " << write_json(frozen, graph.roots));
@@ -134,6 +65,7 @@ TEST_CASE("extraction equals brute force on random cyclic graphs", "[egraph][ext
     const ExtractResult result = extract(frozen, graph.roots, costs_of(graph));
     REQUIRE(result.cost == *best);
     REQUIRE(result.proven);
+    REQUIRE(result.stats.repairs == 0);
     REQUIRE(choice_cost(frozen, graph.roots, result.choice, costs_of(graph)) == *best);
     shared_pays += result.stats.tree_cost > *best;
     const ExtractResult hasty = extract(frozen, graph.roots, costs_of(graph), {.fuel = 0});
@@ -154,6 +86,65 @@ TEST_CASE("a shared class is paid once", "[egraph][extract]") {
   CHECK(result.stats.tree_cost == 6);
 }
 
+TEST_CASE("an answer that a part found before its bound rose counts", "[egraph][extract]") {
+  // Each root needs the three edges of a triangle, each by one of its corners; two corners of three are the least.
+  Puzzle triangles{14, {}, {0, 1}};
+  const auto triangle = [&](uint32_t root, uint32_t edges, uint32_t corners, const std::vector<uint64_t>& costs) {
+    for (uint32_t i = 0; i < 3; ++i) {
+      triangles.nodes.push_back({corners + i, {}, costs[i]});
+      triangles.nodes.push_back({edges + i, {corners + i}, 0});
+      triangles.nodes.push_back({edges + i, {corners + (i + 1) % 3}, 0});
+    }
+    triangles.nodes.push_back({root, {edges, edges + 1, edges + 2}, 0});
+  };
+  triangle(0, 2, 8, {7, 7, 1});
+  triangle(1, 5, 11, {5, 1, 5});
+  // The second part is left with a bound above its best answer, which lies among the nodes dropped on the way.
+  Puzzle covers{
+      14,
+      {{9, {}, 1},   {10, {}, 4},  {11, {}, 4},       {2, {9}, 0}, {2, {10}, 0}, {3, {10}, 0}, {3, {11}, 0},
+       {4, {11}, 0}, {4, {9}, 0},  {0, {2, 3, 4}, 0}, {12, {}, 2}, {13, {}, 2},  {5, {}, 1},   {5, {12}, 0},
+       {6, {12}, 0}, {6, {13}, 0}, {7, {13}, 0},      {7, {}, 1},  {8, {}, 1},   {8, {13}, 0}, {1, {5, 6, 7, 8}, 0}},
+      {0, 1}};
+  for (const Puzzle* puzzle : {&triangles, &covers}) {
+    const JsonGraph graph = puzzle->graph();
+    const ExtractResult result = extract(FrozenGraph(*graph.graph), graph.roots, costs_of(graph));
+    CHECK(result.cost == *puzzle->oracle().best);
+    CHECK(result.proven);
+    CHECK(result.stats.repairs == 0);
+  }
+  CHECK(triangles.oracle().best == 14);
+}
+
+TEST_CASE("what the search found is refused where it is no choice", "[egraph][extract]") {
+  // 0 = f(1, 2), 1 = 3 or g(2), 2 = 4 or g(1); the safe answer takes both leaves.
+  Puzzle puzzle{3, {{0, {1, 2}, 0}, {1, {}, 3}, {1, {2}, 1}, {2, {}, 4}, {2, {1}, 1}}, {0}};
+  const JsonGraph graph = puzzle.graph();
+  const FrozenGraph frozen(*graph.graph);
+  const auto offer = [&](std::initializer_list<const char*> names, uint64_t cost) {
+    extraction::Offer made{{}, cost};
+    for (const char* name : names)
+      for (uint32_t i = 0; i < graph.node_names.size(); ++i)
+        if (graph.node_names[i] == name) made.picks.push_back(NodeId(i));
+    return made;
+  };
+  const extraction::Offer safe = offer({"n0", "n1", "n3"}, 7);
+  const auto answer = [&](const extraction::Offer& found) {
+    return extraction::checked_answer(frozen, graph.roots, costs_of(graph), found, safe);
+  };
+  CHECK(answer(offer({"n0", "n1", "n4"}, 4)).cost == 4);
+  CHECK(answer(offer({"n0", "n1", "n4"}, 4)).fault.empty());
+  for (const extraction::Offer& wrong :
+       {offer({}, 0), offer({"n0", "n1"}, 3), offer({"n0", "n2", "n4"}, 2), offer({"n0", "n1", "n4"}, 3)}) {
+    const extraction::Answer repaired = answer(wrong);
+    CHECK_FALSE(repaired.fault.empty());
+    CHECK(repaired.cost == 7);
+    CHECK(choice_cost(frozen, graph.roots, repaired.choice, costs_of(graph)) == 7);
+  }
+  CHECK_THROWS_AS(extraction::checked_answer(frozen, graph.roots, costs_of(graph), offer({}, 0), offer({}, 0)),
+                  weft::Error);
+}
+
 TEST_CASE("zero-cost cycles are not taken for an answer", "[egraph][extract]") {
   Puzzle puzzle{2, {{0, {1}, 0}, {1, {0}, 0}, {1, {}, 9}}, {0}};
   const JsonGraph graph = puzzle.graph();
@@ -163,7 +154,8 @@ TEST_CASE("zero-cost cycles are not taken for an answer", "[egraph][extract]") {
 TEST_CASE("a root without a finite choice is an error that names it", "[egraph][extract]") {
   Puzzle puzzle{2, {{0, {1}, 0}, {1, {0}, 0}}, {0}};
   const JsonGraph graph = puzzle.graph();
-  CHECK_THROWS_WITH(extract(FrozenGraph(*graph.graph), graph.roots, costs_of(graph)), Catch::Contains("no choice of finite cost"));
+  CHECK_THROWS_WITH(extract(FrozenGraph(*graph.graph), graph.roots, costs_of(graph)),
+                    Catch::Contains("no choice of finite cost"));
 }
 
 TEST_CASE("costs that overflow are refused", "[egraph][extract]") {
@@ -185,7 +177,8 @@ TEST_CASE("a chain of 100,000 classes is extracted", "[egraph][extract]") {
   }
   graph.rebuild();
   const std::vector<ClassId> roots{graph.find(top)};
-  const ExtractResult result = extract(FrozenGraph(graph), roots, [&](NodeId node) { return graph.op(node) == terms.op("g") ? 5u : 2u; });
+  const ExtractResult result =
+      extract(FrozenGraph(graph), roots, [&](NodeId node) { return graph.op(node) == terms.op("g") ? 5u : 2u; });
   CHECK(result.cost == 200'002);
   CHECK(result.proven);
 }
@@ -200,7 +193,8 @@ TEST_CASE("the best matrix chain equals dynamic programming", "[egraph][extract]
   // The interval of each class: leaves by name, products by their children.
   const FrozenGraph frozen(work->graph);
   std::map<uint32_t, std::pair<int, int>> interval;
-  for (int i = 0; i < n; ++i) interval[work->graph.lookup(work->terms.intern(work->terms.op("x" + std::to_string(i + 1)))).value] = {i, i + 1};
+  for (int i = 0; i < n; ++i)
+    interval[work->graph.lookup(work->terms.intern(work->terms.op("x" + std::to_string(i + 1)))).value] = {i, i + 1};
   for (bool grown = true; grown;) {
     grown = false;
     for (NodeId node : frozen.nodes()) {
@@ -215,13 +209,15 @@ TEST_CASE("the best matrix chain equals dynamic programming", "[egraph][extract]
   const ExtractResult result = extract(frozen, roots, [&](NodeId node) -> std::optional<uint64_t> {
     const auto children = frozen.children(node);
     if (children.empty()) return 0;
-    return dim[interval[children[0].value].first] * dim[interval[children[0].value].second] * dim[interval[children[1].value].second];
+    return dim[interval[children[0].value].first] * dim[interval[children[0].value].second] *
+           dim[interval[children[1].value].second];
   });
   std::vector<std::vector<uint64_t>> best(n + 1, std::vector<uint64_t>(n + 1));
   for (int length = 2; length <= n; ++length)
     for (int i = 0; i + length <= n; ++i) {
       uint64_t& b = best[i][i + length] = UINT64_MAX;
-      for (int k = i + 1; k < i + length; ++k) b = std::min(b, best[i][k] + best[k][i + length] + dim[i] * dim[k] * dim[i + length]);
+      for (int k = i + 1; k < i + length; ++k)
+        b = std::min(b, best[i][k] + best[k][i + length] + dim[i] * dim[k] * dim[i + length]);
     }
   CHECK(result.cost == best[0][n]);
   CHECK(result.proven);
@@ -233,7 +229,8 @@ namespace {
 
 /// The slow ones wait for the nightly run.
 bool slow(const std::string& name) {
-  for (const char* part : {"bench007_it10", "14.02.03--bench000_it0", "herbie/2953", "herbie/356", "box_filter_3", "box_filter_4", "fir_8_tap"})
+  for (const char* part : {"bench007_it10", "14.02.03--bench000_it0", "herbie/2953", "herbie/356", "box_filter_3",
+                           "box_filter_4", "fir_8_tap"})
     if (name.find(part) != std::string::npos) return true;
   return false;
 }
@@ -251,7 +248,8 @@ void check_gym(bool nightly) {
     if (!(fields >> name >> kind >> known) || name == "#" || (slow(name) && !nightly)) continue;
     std::ifstream in(folder + "/data/" + name + ".json");
     if (!in.good()) {
-      WARN("skipped: " << folder << "/data/" << name << ".json is absent; unpack extraction-gym there or set WEFT_EXTRACTION_GYM");
+      WARN("skipped: " << folder << "/data/" << name
+                       << ".json is absent; unpack extraction-gym there or set WEFT_EXTRACTION_GYM");
       return;
     }
     INFO(name);
@@ -263,6 +261,7 @@ void check_gym(bool nightly) {
     ExtractOptions options;
     options.fuel = nightly ? 600'000'000 : 100'000'000;
     const ExtractResult result = extract(FrozenGraph(*graph.graph), graph.roots, costs_of(graph, scale), options);
+    CHECK(result.stats.repairs == 0);
     CHECK(result.cost <= std::min(result.stats.tree_cost, result.stats.greedy_cost));
     CHECK(static_cast<double>(result.cost) / scale <= known + 1e-6);
     if (kind == "OPT") {
