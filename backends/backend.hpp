@@ -9,7 +9,8 @@
 
 namespace weft::backends {
 
-/// Parameters of one kernel in the form that it likes best (packed weights, folded scales); made once, shared by all runs.
+/// Parameters of one kernel in the form that it likes best (packed weights, folded scales); made once, shared by all
+/// runs.
 class PackedParameters {
  public:
   virtual ~PackedParameters() = default;
@@ -20,12 +21,12 @@ class PackedParameters {
 struct RunContext {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
-  void* scratch = nullptr;                  ///< resources().scratch_bytes for this part, 64-byte aligned
-  const PackedParameters* packed = nullptr; ///< what pack() gave, or null
+  void* scratch = nullptr;                   ///< resources().scratch_bytes for this part, 64-byte aligned
+  const PackedParameters* packed = nullptr;  ///< what pack() gave, or null
 };
 
-/// A compiled kernel: immutable, callable from any thread, several runs at once. It never starts threads: the caller runs
-/// its parts, each once, in any order, perhaps at the same time.
+/// A compiled kernel: immutable, callable from any thread, several runs at once. It never starts threads: the caller
+/// runs its parts, each once, in any order, perhaps at the same time.
 class Kernel {
  public:
   virtual ~Kernel() = default;

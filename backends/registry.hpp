@@ -1,5 +1,6 @@
 #pragma once
-// The backends that this build knows, in order of preference; generated from the list WEFT_BACKENDS in the root CMakeLists.txt.
+// The backends that this build knows, in order of preference; generated from the list WEFT_BACKENDS in the root
+// CMakeLists.txt.
 #include <memory>
 #include <string_view>
 #include <vector>

@@ -13,7 +13,8 @@ class Analysis {
  public:
   virtual ~Analysis() = default;
 
-  /// A node was added in the fresh class `id`: compute the facts of `id` from the node's symbol and its children's facts.
+  /// A node was added in the fresh class `id`: compute the facts of `id` from the node's symbol and its children's
+  /// facts.
   virtual void make(EGraph& graph, NodeId node, ClassId id) = 0;
 
   /// Class `from` is about to become a part of `into` (both canonical): join its facts into those of `into`. Returns

@@ -1,7 +1,7 @@
 #pragma once
-// A frozen e-graph as a Boost.Graph vertex-list and incidence graph, so that its algorithms run on it (components, orders,
-// dominators). Vertices are canonical classes (their position in FrozenGraph::classes); an edge leads from a class to each
-// child of each of its nodes.
+// A frozen e-graph as a Boost.Graph vertex-list and incidence graph, so that its algorithms run on it (components,
+// orders, dominators). Vertices are canonical classes (their position in FrozenGraph::classes); an edge leads from a
+// class to each child of each of its nodes.
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
 #include <boost/iterator/counting_iterator.hpp>
@@ -22,7 +22,8 @@ class ClassGraph {
     begin_.push_back(0);
     for (ClassId id : graph.classes()) {
       for (NodeId node : graph.nodes(id))
-        for (ClassId child : graph.children(node)) target_.push_back(position[child.value]), source_.push_back(position[id.value]);
+        for (ClassId child : graph.children(node))
+          target_.push_back(position[child.value]), source_.push_back(position[id.value]);
       begin_.push_back(static_cast<uint32_t>(target_.size()));
     }
   }
@@ -39,7 +40,8 @@ inline std::pair<boost::counting_iterator<uint32_t>, boost::counting_iterator<ui
   return {boost::counting_iterator<uint32_t>(0), boost::counting_iterator<uint32_t>(g.vertex_count())};
 }
 inline uint32_t num_vertices(const ClassGraph& g) { return g.vertex_count(); }
-inline std::pair<boost::counting_iterator<uint32_t>, boost::counting_iterator<uint32_t>> out_edges(uint32_t v, const ClassGraph& g) {
+inline std::pair<boost::counting_iterator<uint32_t>, boost::counting_iterator<uint32_t>> out_edges(
+    uint32_t v, const ClassGraph& g) {
   return {boost::counting_iterator<uint32_t>(g.begin(v)), boost::counting_iterator<uint32_t>(g.begin(v + 1))};
 }
 inline uint32_t out_degree(uint32_t v, const ClassGraph& g) { return g.begin(v + 1) - g.begin(v); }

@@ -103,7 +103,8 @@ class DotWriter {
     const std::string facts = options_.facts ? "\\n" + escape_dot_label(options_.facts(id)) : "";
     fmt::format_to(to(), "  subgraph cluster_{0} {{\n    style=dotted; label=\"c{0}{1}\";\n", id.value, facts);
     for (NodeId node : shown_[id.value]) write_node(node);
-    if (hidden_[id.value]) fmt::format_to(to(), "    more{} [shape=plaintext, label=\"+{} more\"];\n", id.value, hidden_[id.value]);
+    if (hidden_[id.value])
+      fmt::format_to(to(), "    more{} [shape=plaintext, label=\"+{} more\"];\n", id.value, hidden_[id.value]);
     out_ += "  }\n";
   }
 
@@ -130,7 +131,8 @@ class DotWriter {
       } else if (children[i] == graph_.class_of(node)) {  // an edge into its own cluster has no lhead
         fmt::format_to(to(), "  n{}:p{} -> n{}:n [label=\"{}\"];\n", node.value, i, target[0].value, i);
       } else {
-        fmt::format_to(to(), "  n{}:p{} -> n{} [lhead=cluster_{}, label=\"{}\"];\n", node.value, i, target[0].value, children[i].value, i);
+        fmt::format_to(to(), "  n{}:p{} -> n{} [lhead=cluster_{}, label=\"{}\"];\n", node.value, i, target[0].value,
+                       children[i].value, i);
       }
     }
   }

@@ -142,7 +142,8 @@ ClassId EGraph::merge(ClassId a, ClassId b, Reason reason) {
   return ClassId(into);
 }
 
-/// Marks all members of a class as changed; dead ones leave the list on the way (but for the one that gives the class its id).
+/// Marks all members of a class as changed; dead ones leave the list on the way (but for the one that gives the class
+/// its id).
 void EGraph::stamp_members(uint32_t id) {
   uint32_t previous = id;
   changed_[id] = epoch_;

@@ -27,7 +27,8 @@ struct MergeRecord {
 
 /// A set of terms closed under congruence. Not thread-safe for changes; const methods may run in parallel.
 /// Copyable: a copy is a snapshot, assigning it back is a rollback (the analysis copies its own facts).
-/// Bounds: 2^32 - 2 nodes and child slots over its whole life; beyond them, or beyond `set_limits`, add throws Error(limit).
+/// Bounds: 2^32 - 2 nodes and child slots over its whole life; beyond them, or beyond `set_limits`, add throws
+/// Error(limit).
 class EGraph {
  public:
   /// `symbols` (and `analysis`, where given) must outlive the graph.
@@ -37,7 +38,8 @@ class EGraph {
   Analysis* analysis() const { return analysis_; }
 
   // --- building -----------------------------------------------------------------------------------------------
-  /// The class of the node `symbol(children...)`, which is made where it does not exist. Children need not be canonical.
+  /// The class of the node `symbol(children...)`, which is made where it does not exist. Children need not be
+  /// canonical.
   ClassId add(SymbolId symbol, std::span<const ClassId> children = {});
   /// As add, and tells the node.
   NodeId add_node(SymbolId symbol, std::span<const ClassId> children = {});
@@ -77,7 +79,8 @@ class EGraph {
   /// not change the graph.
   template <typename Visit>
   void for_each_node(ClassId id, Visit&& visit) const;
-  /// Calls visit(NodeId) for every live node that has the class as a child (once per slot). Complete only after rebuild.
+  /// Calls visit(NodeId) for every live node that has the class as a child (once per slot). Complete only after
+  /// rebuild.
   template <typename Visit>
   void for_each_use(ClassId id, Visit&& visit) const;
   std::vector<NodeId> nodes(ClassId id) const;  ///< live members in increasing order
@@ -85,8 +88,10 @@ class EGraph {
   std::vector<ClassId> classes() const;         ///< canonical classes in increasing order
   size_t node_count() const { return live_nodes_; }
   size_t class_count() const { return live_classes_; }
-  size_t id_bound() const { return nodes_.size(); }  ///< all node and class ids are below: the size of the host's vectors
-  size_t bytes() const;                              ///< memory of the pools
+  size_t id_bound() const {
+    return nodes_.size();
+  }                      ///< all node and class ids are below: the size of the host's vectors
+  size_t bytes() const;  ///< memory of the pools
 
   // --- limits, change tracking, checks ------------------------------------------------------------------------
   /// add throws Error(limit) rather than make a node beyond these. 0 = none.
@@ -141,15 +146,15 @@ class EGraph {
 
   SymbolTable* symbols_;
   Analysis* analysis_;
-  std::vector<Node> nodes_;            // by node id
-  std::vector<uint32_t> member_next_;  // by node id: circular list of the members of a class
-  std::vector<uint32_t> changed_;      // by node id: epoch
-  std::vector<uint32_t> parent_;       // by class id: union-find
-  std::vector<uint32_t> use_head_;     // by class id: a slot of its circular list of uses, or kNone
-  std::vector<uint32_t> weight_;       // by class id: members + uses, decides who loses a merge
-  std::vector<ClassId> children_;      // by slot
-  std::vector<uint32_t> use_next_;     // by slot: circular list of the uses of a class
-  std::vector<uint32_t> slot_node_;    // by slot
+  std::vector<Node> nodes_;                 // by node id
+  std::vector<uint32_t> member_next_;       // by node id: circular list of the members of a class
+  std::vector<uint32_t> changed_;           // by node id: epoch
+  std::vector<uint32_t> parent_;            // by class id: union-find
+  std::vector<uint32_t> use_head_;          // by class id: a slot of its circular list of uses, or kNone
+  std::vector<uint32_t> weight_;            // by class id: members + uses, decides who loses a merge
+  std::vector<ClassId> children_;           // by slot
+  std::vector<uint32_t> use_next_;          // by slot: circular list of the uses of a class
+  std::vector<uint32_t> slot_node_;         // by slot
   std::vector<ClassId> original_children_;  // by slot, when recording
   HashCons hash_cons_;
   std::vector<uint32_t> pending_;          // classes that lost a merge and whose uses are stale

@@ -12,8 +12,8 @@ namespace weft::egraph {
 
 namespace {
 
-/// The graph of merges: vertices are nodes, edges are merge records in the order in which they were made. A congruence was
-/// found when its children were already equal, so older records explain them, and the explanation ends.
+/// The graph of merges: vertices are nodes, edges are merge records in the order in which they were made. A congruence
+/// was found when its children were already equal, so older records explain them, and the explanation ends.
 class Explainer {
  public:
   Explainer(const EGraph& graph, size_t max_steps) : graph_(graph), max_steps_(max_steps), edges_(graph.id_bound()) {
@@ -35,7 +35,9 @@ class Explainer {
       pending.pop_back();
       if (steps.size() >= max_steps_) fail(ErrorCode::limit, "the explanation takes more than {} steps", max_steps_);
       steps.push_back(step);
-      if (step.reason.rule != Reason::kCongruence || !told.insert(std::minmax(step.left.value, step.right.value)).second) continue;
+      if (step.reason.rule != Reason::kCongruence ||
+          !told.insert(std::minmax(step.left.value, step.right.value)).second)
+        continue;
       const auto left = graph_.original_children(step.left), right = graph_.original_children(step.right);
       for (size_t i = left.size(); i-- > 0;)
         if (left[i] != right[i]) push_path(pending, left[i].value, right[i].value, record, step.depth + 1);
@@ -45,7 +47,8 @@ class Explainer {
 
  private:
   /// Breadth first from a to b over records before `before`; pushes the path so that its first step is on top.
-  void push_path(std::vector<std::pair<ExplainStep, uint32_t>>& pending, uint32_t a, uint32_t b, uint32_t before, uint32_t depth) {
+  void push_path(std::vector<std::pair<ExplainStep, uint32_t>>& pending, uint32_t a, uint32_t b, uint32_t before,
+                 uint32_t depth) {
     ++round_;
     std::vector<uint32_t> queue{a};
     seen_[a] = round_, from_[a] = kNone;
@@ -102,17 +105,25 @@ std::string term_text(const EGraph& graph, NodeId node, uint32_t depth) {
   return text + ')';
 }
 
-std::string explanation_text(const EGraph& graph, const std::vector<ExplainStep>& steps, const std::vector<Rule>& rules) {
+std::string explanation_text(const EGraph& graph, const std::vector<ExplainStep>& steps,
+                             const std::vector<Rule>& rules) {
   std::string out;
   for (const ExplainStep& step : steps) {
     std::string why;
     switch (step.reason.rule) {
-      case Reason::kGiven: why = "given"; break;
-      case Reason::kCongruence: why = "equal operands"; break;
-      case Reason::kAnalysis: why = "analysis"; break;
+      case Reason::kGiven:
+        why = "given";
+        break;
+      case Reason::kCongruence:
+        why = "equal operands";
+        break;
+      case Reason::kAnalysis:
+        why = "analysis";
+        break;
       default: {
         const bool known = step.reason.rule < rules.size();
-        why = known ? fmt::format("{} ({})", rules[step.reason.rule].name, rules[step.reason.rule].origin) : "a rule of another run";
+        why = known ? fmt::format("{} ({})", rules[step.reason.rule].name, rules[step.reason.rule].origin)
+                    : "a rule of another run";
       }
     }
     fmt::format_to(std::back_inserter(out), "{:{}}{} = {}  by {}\n", "", 2 * step.depth, term_text(graph, step.left),

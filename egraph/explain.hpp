@@ -25,6 +25,7 @@ std::vector<ExplainStep> explain(const EGraph& graph, ClassId a, ClassId b, size
 std::string term_text(const EGraph& graph, NodeId node, uint32_t depth = 6);
 
 /// One line per step: terms, rule and its origin.
-std::string explanation_text(const EGraph& graph, const std::vector<ExplainStep>& steps, const std::vector<Rule>& rules);
+std::string explanation_text(const EGraph& graph, const std::vector<ExplainStep>& steps,
+                             const std::vector<Rule>& rules);
 
 }  // namespace weft::egraph

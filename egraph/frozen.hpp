@@ -1,5 +1,6 @@
 #pragma once
-// The e-graph in its frozen form: compressed rows built by counting sorts. All search and all extraction read only this.
+// The e-graph in its frozen form: compressed rows built by counting sorts. All search and all extraction read only
+// this.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,8 +41,8 @@ class FrozenGraph {
   SymbolId symbol(NodeId node) const { return symbol_of_[node.value]; }
   uint32_t op(NodeId node) const { return symbols_->op(symbol_of_[node.value]); }
   std::span<const ClassId> children(NodeId node) const { return row(children_, child_begin_, node.value); }
-  uint32_t changed(NodeId node) const { return changed_[node.value]; }    ///< epoch of the node's last change
-  uint32_t newest(ClassId id) const { return newest_[id.value]; }         ///< latest change among the members
+  uint32_t changed(NodeId node) const { return changed_[node.value]; }  ///< epoch of the node's last change
+  uint32_t newest(ClassId id) const { return newest_[id.value]; }       ///< latest change among the members
   uint32_t epoch() const { return epoch_; }
 
  private:

@@ -51,7 +51,8 @@ class Reader {
     for (const auto& [id, node] : nodes.items()) add(id, node);
     if (const auto roots = file.find("root_eclasses"); roots != file.end()) {
       if (!roots->is_array()) malformed("root_eclasses", "expected an array");
-      for (const Json& root : *roots) result_.roots.push_back(find_class(id_text(root, "root_eclasses"), "root_eclasses"));
+      for (const Json& root : *roots)
+        result_.roots.push_back(find_class(id_text(root, "root_eclasses"), "root_eclasses"));
     }
     return finish();
   }
@@ -63,7 +64,9 @@ class Reader {
     if (!node.is_object()) malformed(where, "expected an object");
     const std::string owner = id_text(field(node, "eclass", where), where);
     const auto [at, fresh] = result_.classes.try_emplace(owner);
-    if (fresh) at->second = result_.graph->add(result_.symbols->intern(stand_in_, static_cast<uint32_t>(result_.classes.size())));
+    if (fresh)
+      at->second =
+          result_.graph->add(result_.symbols->intern(stand_in_, static_cast<uint32_t>(result_.classes.size())));
     class_of_node_[id] = at->second;
   }
 
@@ -87,8 +90,10 @@ class Reader {
       cost = at->get<double>();
     }
     const uint32_t distinct = congruent_ ? 0 : ++ordinal_;
-    const NodeId made = result_.graph->add_node(result_.symbols->intern(result_.symbols->op_number(op.get<std::string>()), distinct), children);
-    if (made.value >= result_.cost.size()) result_.cost.resize(made.value + 1, 0), result_.node_names.resize(made.value + 1);
+    const NodeId made = result_.graph->add_node(
+        result_.symbols->intern(result_.symbols->op_number(op.get<std::string>()), distinct), children);
+    if (made.value >= result_.cost.size())
+      result_.cost.resize(made.value + 1, 0), result_.node_names.resize(made.value + 1);
     result_.cost[made.value] = cost, result_.node_names[made.value] = id;
     result_.graph->merge(EGraph::class_alias(made), class_of_node_[id]);
   }
@@ -138,14 +143,16 @@ std::string write_json(const FrozenGraph& graph, std::span<const ClassId> roots,
       const std::optional<uint64_t> own = cost ? cost(node) : uint64_t{1};
       Json children = Json::array();
       for (ClassId child : graph.children(node)) children.push_back(id(child, 0));
-      Json& out = nodes[id(owner, i)] = {{"op", graph.symbols().name(graph.symbol(node))}, {"children", std::move(children)},
+      Json& out = nodes[id(owner, i)] = {{"op", graph.symbols().name(graph.symbol(node))},
+                                         {"children", std::move(children)},
                                          {"eclass", std::to_string(owner.value)}};
       out["cost"] = own ? static_cast<double>(*own) : 1e300;
     }
   }
   Json root_list = Json::array();
   for (ClassId root : roots) root_list.push_back(std::to_string(graph.find(root).value));
-  return Json{{"nodes", std::move(nodes)}, {"root_eclasses", std::move(root_list)}}.dump(1, ' ', false, Json::error_handler_t::replace);
+  return Json{{"nodes", std::move(nodes)}, {"root_eclasses", std::move(root_list)}}.dump(
+      1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace weft::egraph

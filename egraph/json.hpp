@@ -27,8 +27,9 @@ class NamedSymbols : public SymbolTable {
 struct JsonGraph {
   std::unique_ptr<NamedSymbols> symbols;
   std::unique_ptr<EGraph> graph;
-  std::vector<double> cost;             ///< by node id
-  std::vector<std::string> node_names;  ///< by node id: the key in the file; empty for nodes that stand for a class only
+  std::vector<double> cost;  ///< by node id
+  std::vector<std::string>
+      node_names;  ///< by node id: the key in the file; empty for nodes that stand for a class only
   std::map<std::string, ClassId> classes;
   std::vector<ClassId> roots;
 };

@@ -34,9 +34,9 @@ class AttributeBindings {
 };
 
 /// One or several patterns that share variables. Built bottom up; a part used twice must match one class.
-///   Pattern p;                                            // transpose(f(xs...), perm): f any op that matcher 3 accepts
-///   auto inner = p.apply_sequence(Pattern::kAnyOp, 0, /*matcher=*/3);
-///   p.root(p.apply(kTranspose, {inner}, /*matcher=*/4));
+///   Pattern p;                                            // transpose(f(xs...), perm): f any op that matcher 3
+///   accepts auto inner = p.apply_sequence(Pattern::kAnyOp, 0, /*matcher=*/3); p.root(p.apply(kTranspose, {inner},
+///   /*matcher=*/4));
 class Pattern {
  public:
   static constexpr uint32_t kAnyOp = kNone;  ///< any op; the matcher decides
@@ -55,7 +55,7 @@ class Pattern {
 
   struct Node {
     enum class Kind : uint8_t { variable, apply, sequence } kind;
-    uint32_t number;            ///< of the variable, or of the sequence variable
+    uint32_t number;                    ///< of the variable, or of the sequence variable
     uint32_t op, matcher, application;  ///< application: its index in Substitution::nodes
     std::vector<Part> children;
   };

@@ -10,12 +10,18 @@ namespace weft::egraph {
 
 std::string_view to_string(StopReason reason) {
   switch (reason) {
-    case StopReason::saturated: return "saturated";
-    case StopReason::nodes: return "node limit";
-    case StopReason::bytes: return "byte limit";
-    case StopReason::iterations: return "iteration limit";
-    case StopReason::fuel: return "fuel limit";
-    case StopReason::time: return "time limit";
+    case StopReason::saturated:
+      return "saturated";
+    case StopReason::nodes:
+      return "node limit";
+    case StopReason::bytes:
+      return "byte limit";
+    case StopReason::iterations:
+      return "iteration limit";
+    case StopReason::fuel:
+      return "fuel limit";
+    case StopReason::time:
+      return "time limit";
   }
   return "?";
 }

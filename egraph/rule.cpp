@@ -47,9 +47,11 @@ void validate_template(const Template& source, const Program& program) {
   const std::vector<Template::Node>& parts = source.parts();
   for (const Template::Node& node : parts) {
     if (node.kind == Kind::variable && node.number >= program.variables)
-      fail(ErrorCode::invalid_argument, "the right side uses variable {}, which the left side does not bind", node.number);
+      fail(ErrorCode::invalid_argument, "the right side uses variable {}, which the left side does not bind",
+           node.number);
     if (is_list(node.kind) && node.number >= program.sequence_application.size())
-      fail(ErrorCode::invalid_argument, "the right side uses sequence {}, which the left side does not bind", node.number);
+      fail(ErrorCode::invalid_argument, "the right side uses sequence {}, which the left side does not bind",
+           node.number);
     if (node.kind == Kind::map && is_list(parts[node.children[0]].kind))
       fail(ErrorCode::invalid_argument, "the body of a map is one term, not a sequence");
   }

@@ -62,9 +62,9 @@ class Template {
 
   struct Node {
     enum class Kind : uint8_t { variable, apply, build, splice, map, element } kind;
-    uint32_t number = 0;          ///< variable, symbol, builder or sequence
-    std::vector<Part> children;   ///< of a map: its body
-    bool varies = false;          ///< depends on the element of a map
+    uint32_t number = 0;         ///< variable, symbol, builder or sequence
+    std::vector<Part> children;  ///< of a map: its body
+    bool varies = false;         ///< depends on the element of a map
   };
   const std::vector<Node>& parts() const { return parts_; }
   const std::vector<Part>& roots() const { return roots_; }
@@ -102,7 +102,7 @@ struct Rule {
   std::string name;
   std::string origin;  ///< file:line
   Pattern pattern;
-  Guard guard;         ///< empty: always
+  Guard guard;                                                    ///< empty: always
   std::variant<Template, ApplyFunction, NativeFunction> applier;  ///< a native rule has no pattern and no guard
   /// Search only matches with something new in them. Clear it where guard or applier read deeper than what is bound.
   bool incremental = true;

@@ -10,8 +10,8 @@ namespace weft::egraph {
 
 /// 0 = no limit. All but `milliseconds` are reproducible.
 struct Limits {
-  size_t nodes = 0;           ///< live e-nodes; never exceeded
-  size_t bytes = 0;           ///< memory of the e-graph's pools and of one iteration's matches
+  size_t nodes = 0;  ///< live e-nodes; never exceeded
+  size_t bytes = 0;  ///< memory of the e-graph's pools and of one iteration's matches
   size_t iterations = 0;
   uint64_t fuel = 0;          ///< bindings tried + nodes made
   uint64_t milliseconds = 0;  ///< wall time of the phase
@@ -27,7 +27,7 @@ struct Phase {
   std::string name;
   std::vector<uint32_t> rules;  ///< indices into the runner's rules, in order of application
   Limits limits;
-  Backoff backoff;              ///< for all rules of the phase but those in rule_backoff
+  Backoff backoff;  ///< for all rules of the phase but those in rule_backoff
   std::vector<std::pair<uint32_t, Backoff>> rule_backoff;
 };
 
@@ -50,7 +50,7 @@ struct RuleReport {
   uint64_t nodes_grown = 0;  ///< nodes made while it was applied
   uint64_t bindings = 0;     ///< tried while searching: its cost
   uint32_t times_banned = 0;
-  bool cut = false;          ///< a limit stopped it halfway
+  bool cut = false;                   ///< a limit stopped it halfway
   std::vector<std::string> refusals;  ///< the first few different reasons
 };
 

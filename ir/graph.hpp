@@ -81,11 +81,12 @@ class Graph {
   std::vector<Output> outputs_;
 };
 
-/// The graph with symbolic dimensions replaced: types are inferred again, shape attributes substituted, dead nodes dropped
-/// (inputs stay). Throws Error where a binding names no dimension of the graph or is negative, or a type no longer fits.
+/// The graph with symbolic dimensions replaced: types are inferred again, shape attributes substituted, dead nodes
+/// dropped (inputs stay). Throws Error where a binding names no dimension of the graph or is negative, or a type no
+/// longer fits.
 Graph specialize(const Graph& graph, const DimBindings& bindings);
-/// The bindings that given shapes of some inputs (by name) imply: dimensions that are a plain symbol bind it, constants and
-/// expressions are checked. Throws Error where a shape contradicts the declared one or another shape.
+/// The bindings that given shapes of some inputs (by name) imply: dimensions that are a plain symbol bind it, constants
+/// and expressions are checked. Throws Error where a shape contradicts the declared one or another shape.
 DimBindings bind_shapes(const Graph& graph, const std::vector<std::pair<std::string, std::vector<int64_t>>>& shapes);
 
 }  // namespace weft::ir

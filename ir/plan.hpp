@@ -1,5 +1,6 @@
 #pragma once
-// An ordered, placed graph: what passes give and backends take. Static shapes; one arena for everything that lives and dies in a run.
+// An ordered, placed graph: what passes give and backends take. Static shapes; one arena for everything that lives and
+// dies in a run.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,20 +28,20 @@ struct Buffer {
   Placement placement = Placement::arena;
   DType dtype = DType::f32;
   int64_t bytes = 0;
-  int64_t offset = 0;   ///< of arena buffers
+  int64_t offset = 0;  ///< of arena buffers
   uint32_t index = 0;
 };
 
 /// One kernel launch.
 struct Step {
-  std::string backend, kernel;       ///< who runs it
-  ProgramRef program;                ///< what it computes
+  std::string backend, kernel;  ///< who runs it
+  ProgramRef program;           ///< what it computes
   std::vector<BufferId> inputs, outputs;
-  std::vector<OperandKind> operands; ///< `parameter` = fixed when parameters are bound: may be packed once
+  std::vector<OperandKind> operands;  ///< `parameter` = fixed when parameters are bound: may be packed once
   KernelResources resources;
-  int64_t scratch_offset = 0;        ///< in the arena; parts * scratch_bytes, 64-byte aligned a part
-  uint64_t nanoseconds = 0;          ///< estimated
-  std::string source;                ///< provenance: names of the user's nodes that it computes
+  int64_t scratch_offset = 0;  ///< in the arena; parts * scratch_bytes, 64-byte aligned a part
+  uint64_t nanoseconds = 0;    ///< estimated
+  std::string source;          ///< provenance: names of the user's nodes that it computes
 };
 
 struct PlanValue {

@@ -7,8 +7,8 @@
 
 namespace weft::ir {
 
-/// An immutable graph of static shapes without parameters, in canonical form (live nodes only, numbered in order; inputs
-/// named a0, a1, ... in operand order; values %0...). Two programs are equal when their texts are.
+/// An immutable graph of static shapes without parameters, in canonical form (live nodes only, numbered in order;
+/// inputs named a0, a1, ... in operand order; values %0...). Two programs are equal when their texts are.
 class Program {
  public:
   /// Canonicalises; inputs keep their order, unused inputs stay.

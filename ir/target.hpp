@@ -12,11 +12,11 @@
 namespace weft::ir {
 
 struct MachineFacts {
-  std::string cpu;              ///< instruction set in use, for example "avx2"
-  double gflops_f32 = 50;       ///< peak of one thread, multiply-add counted as 2
+  std::string cpu;                                    ///< instruction set in use, for example "avx2"
+  double gflops_f32 = 50;                             ///< peak of one thread, multiply-add counted as 2
   double l2_gbps = 60, l3_gbps = 40, dram_gbps = 12;  ///< read bandwidth of one thread
   int64_t l2_bytes = 512 << 10, l3_bytes = 16 << 20;
-  double launch_ns = 1000;      ///< fixed cost of one step
+  double launch_ns = 1000;  ///< fixed cost of one step
 };
 
 /// How a kernel's operand comes to it.
@@ -29,8 +29,8 @@ struct KernelRequest {
 };
 
 struct KernelEstimate {
-  std::string kernel;       ///< the backend's own name of the kernel that would run it, for example "conv", "loop"
-  uint64_t nanoseconds = 0; ///< with request.threads
+  std::string kernel;        ///< the backend's own name of the kernel that would run it, for example "conv", "loop"
+  uint64_t nanoseconds = 0;  ///< with request.threads
 };
 struct Refusal {
   std::string reason;  ///< one line
@@ -53,7 +53,8 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string version() const = 0;  ///< part of the plan key, with the libraries behind it and the CPU features in use
+  virtual std::string version()
+      const = 0;  ///< part of the plan key, with the libraries behind it and the CPU features in use
   virtual const MachineFacts& machine() const = 0;
   /// Cheap (microseconds): called for every fusion candidate. A refusal says why.
   virtual std::variant<KernelEstimate, Refusal> estimate(const KernelRequest& request) const = 0;

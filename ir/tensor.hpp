@@ -21,7 +21,9 @@ class Tensor {
   template <typename T>
   static Tensor from(std::vector<int64_t> dims, const std::vector<T>& values);
   template <typename T>
-  static Tensor scalar(T value) { return from<T>({}, {value}); }
+  static Tensor scalar(T value) {
+    return from<T>({}, {value});
+  }
 
   bool defined() const { return data_ != nullptr; }
   const TensorType& type() const { return type_; }
@@ -32,9 +34,15 @@ class Tensor {
   const void* data() const { return data_; }
   void* mutable_data() { return const_cast<void*>(data_); }
   template <typename T>
-  std::span<const T> as() const { check_type(DTypeOf<T>::value); return {static_cast<const T*>(data_), static_cast<size_t>(elements())}; }
+  std::span<const T> as() const {
+    check_type(DTypeOf<T>::value);
+    return {static_cast<const T*>(data_), static_cast<size_t>(elements())};
+  }
   template <typename T>
-  std::span<T> mutable_as() { check_type(DTypeOf<T>::value); return {static_cast<T*>(mutable_data()), static_cast<size_t>(elements())}; }
+  std::span<T> mutable_as() {
+    check_type(DTypeOf<T>::value);
+    return {static_cast<T*>(mutable_data()), static_cast<size_t>(elements())};
+  }
 
   /// The same bytes under another shape of equal element count.
   Tensor reshaped(Shape shape) const;

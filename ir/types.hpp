@@ -12,9 +12,9 @@ namespace weft::ir {
 enum class DType : uint8_t { boolean, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64 };
 inline constexpr int kDTypeCount = 13;
 
-std::string_view to_string(DType dtype);                    ///< "f32", "bool", ...
+std::string_view to_string(DType dtype);                     ///< "f32", "bool", ...
 std::optional<DType> dtype_from_string(std::string_view s);  ///< nothing where no dtype is spelled so
-size_t size_of(DType dtype);                                ///< bytes of one element
+size_t size_of(DType dtype);                                 ///< bytes of one element
 bool is_float(DType dtype);
 bool is_integer(DType dtype);  ///< signed or unsigned; not bool
 bool is_signed(DType dtype);   ///< signed integer or float
@@ -59,8 +59,8 @@ int64_t element_count(const Shape& shape);
 std::vector<int64_t> to_ints(const Shape& shape);  ///< throws where symbolic
 Shape to_shape(const std::vector<int64_t>& dims);
 /// numpy broadcasting of both; throws Error(type_mismatch) where two constants do not fit. A
-/// symbolic dimension is taken to fit whatever it meets (the constant, else the simpler expression is the result): the shapes
-/// are inferred again, and checked, once it is bound to a number.
+/// symbolic dimension is taken to fit whatever it meets (the constant, else the simpler expression is the result): the
+/// shapes are inferred again, and checked, once it is bound to a number.
 Shape broadcast(const Shape& a, const Shape& b);
 /// Row-major strides in elements.
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& dims);
@@ -94,38 +94,91 @@ struct bfloat16 {
   explicit operator float() const { return bf16_to_f32(bits); }
 };
 
-template <typename T> struct DTypeOf;
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
-template <> struct DTypeOf<uint16_t> { static constexpr DType value = DType::u16; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::u32; };
-template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::u64; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::i8; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::i16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<float16> { static constexpr DType value = DType::f16; };
-template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::bf16; };
-template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+template <typename T>
+struct DTypeOf;
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
+template <>
+struct DTypeOf<uint16_t> {
+  static constexpr DType value = DType::u16;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::u32;
+};
+template <>
+struct DTypeOf<uint64_t> {
+  static constexpr DType value = DType::u64;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = DType::i8;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::i16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<float16> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<bfloat16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
 
 /// Calls f.template operator()<T>() with the C++ type of a dtype.
 template <typename F>
 decltype(auto) dispatch(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::boolean: return f.template operator()<bool>();
-    case DType::u8: return f.template operator()<uint8_t>();
-    case DType::u16: return f.template operator()<uint16_t>();
-    case DType::u32: return f.template operator()<uint32_t>();
-    case DType::u64: return f.template operator()<uint64_t>();
-    case DType::i8: return f.template operator()<int8_t>();
-    case DType::i16: return f.template operator()<int16_t>();
-    case DType::i32: return f.template operator()<int32_t>();
-    case DType::i64: return f.template operator()<int64_t>();
-    case DType::f16: return f.template operator()<float16>();
-    case DType::bf16: return f.template operator()<bfloat16>();
-    case DType::f32: return f.template operator()<float>();
-    case DType::f64: break;
+    case DType::boolean:
+      return f.template operator()<bool>();
+    case DType::u8:
+      return f.template operator()<uint8_t>();
+    case DType::u16:
+      return f.template operator()<uint16_t>();
+    case DType::u32:
+      return f.template operator()<uint32_t>();
+    case DType::u64:
+      return f.template operator()<uint64_t>();
+    case DType::i8:
+      return f.template operator()<int8_t>();
+    case DType::i16:
+      return f.template operator()<int16_t>();
+    case DType::i32:
+      return f.template operator()<int32_t>();
+    case DType::i64:
+      return f.template operator()<int64_t>();
+    case DType::f16:
+      return f.template operator()<float16>();
+    case DType::bf16:
+      return f.template operator()<bfloat16>();
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::f64:
+      break;
   }
   return f.template operator()<double>();
 }

@@ -80,14 +80,18 @@ void TensorAnalysis::know_value(const EGraph& graph, NodeId node, Facts& facts) 
   }
   if (op == ir::Op::kernel || facts.type().elements() == 0) return;
   try {  // a division by zero must not fail the compile: it stays a node and fails when (and if) it runs
-    if (all_splat && keeps_splat(op)) facts.splat = splats[0];
-    else if (all_splat && ir::info(op).has(ir::kElementwise)) facts.splat = ir::evaluate(op, splats, attributes)[0];
-    else if (all_constant && ir::is_structural(facts.type())) facts.constant = ir::evaluate(op, constants, attributes)[0];
+    if (all_splat && keeps_splat(op))
+      facts.splat = splats[0];
+    else if (all_splat && ir::info(op).has(ir::kElementwise))
+      facts.splat = ir::evaluate(op, splats, attributes)[0];
+    else if (all_constant && ir::is_structural(facts.type()))
+      facts.constant = ir::evaluate(op, constants, attributes)[0];
   } catch (const Error&) {
     return;
   }
   if (facts.constant.defined()) facts.splat = uniform_element(facts.constant);
-  if (facts.splat.defined() && !facts.constant.defined() && facts.type().elements() == 1) facts.constant = facts.splat.reshaped(facts.type().shape);
+  if (facts.splat.defined() && !facts.constant.defined() && facts.type().elements() == 1)
+    facts.constant = facts.splat.reshaped(facts.type().shape);
 }
 
 void TensorAnalysis::make(EGraph& graph, NodeId node, ClassId id) {
@@ -100,7 +104,8 @@ bool TensorAnalysis::join(EGraph& graph, ClassId into, ClassId from) {
   if (a.types != b.types)
     fail(ErrorCode::internal, "two types in one class: {} and {} (of {})", to_string(a.type()), to_string(b.type()),
          graph.symbols().name(graph.symbol(egraph::NodeId(from.value))));
-  bool changed = a.fixed != b.fixed || a.constant.defined() != b.constant.defined() || a.splat.defined() != b.splat.defined();
+  bool changed =
+      a.fixed != b.fixed || a.constant.defined() != b.constant.defined() || a.splat.defined() != b.splat.defined();
   a.fixed = a.fixed || b.fixed;
   if (!a.constant.defined()) a.constant = b.constant;
   if (!a.splat.defined()) a.splat = b.splat;
@@ -126,7 +131,8 @@ void TensorAnalysis::modify(EGraph& graph, ClassId id) {
   } else if (facts.splat.defined() && facts.type().rank() > 0) {
     ir::Tensor one = facts.splat.reshaped(ir::Shape(facts.type().rank(), ir::Dim(1)));
     ClassId element = graph.add(language_.constant(one));
-    graph.merge(id, add_op(graph, language_, ir::Op::broadcast, std::span(&element, 1), {{"shape", facts.type().shape}}),
+    graph.merge(id,
+                add_op(graph, language_, ir::Op::broadcast, std::span(&element, 1), {{"shape", facts.type().shape}}),
                 {egraph::Reason::kAnalysis});
   }
 }

@@ -31,7 +31,8 @@ ir::Graph canonicalise(const ir::Graph& graph) {
       operands.push_back(elementwise ? with_rank(v, node.types[0].rank()) : ir::Value{map[v.node.value], v.index});
     map[id.value] = out.add(node.op, operands, *node.attributes, node.name);
   }
-  for (const ir::Output& output : graph.outputs()) out.output(output.name, {map[output.value.node.value], output.value.index});
+  for (const ir::Output& output : graph.outputs())
+    out.output(output.name, {map[output.value.node.value], output.value.index});
   return out;
 }
 

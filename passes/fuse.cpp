@@ -16,9 +16,10 @@ using egraph::NodeId;
 
 namespace {
 
-/// What an op may be to a kernel. Only a backend decides what it takes; this keeps hopeless groups from being asked for.
+/// What an op may be to a kernel. Only a backend decides what it takes; this keeps hopeless groups from being asked
+/// for.
 enum class Role : uint8_t {
-  none,         ///< leaves, projections, kernels
+  none,  ///< leaves, projections, kernels
   elementwise,
   view,         ///< reshape: no kernel of its own
   movement,     ///< transpose, slice, pad ...: a strided view of the operand or the result
@@ -32,34 +33,39 @@ Role role_of(ir::Op op) {
   if (info.has(ir::kLeaf) || op == ir::Op::kernel) return Role::none;
   if (info.has(ir::kElementwise)) return Role::elementwise;
   switch (op) {
-    case ir::Op::reshape: return Role::view;
+    case ir::Op::reshape:
+      return Role::view;
     case ir::Op::transpose:
     case ir::Op::slice:
     case ir::Op::pad:
     case ir::Op::concat:
-    case ir::Op::broadcast: return Role::movement;
+    case ir::Op::broadcast:
+      return Role::movement;
     case ir::Op::softmax:
     case ir::Op::log_softmax:
     case ir::Op::layer_norm:
     case ir::Op::rms_norm:
     case ir::Op::max_pool:
-    case ir::Op::avg_pool: return Role::reduction;
+    case ir::Op::avg_pool:
+      return Role::reduction;
     case ir::Op::conv:
     case ir::Op::conv_transpose:
     case ir::Op::matmul:
-    case ir::Op::attention: return Role::contraction;
-    default: return info.has(ir::kReduction) ? Role::reduction : Role::other;
+    case ir::Op::attention:
+      return Role::contraction;
+    default:
+      return info.has(ir::kReduction) ? Role::reduction : Role::other;
   }
 }
 
 /// A group of e-nodes that may become one kernel; members stand in evaluation order, the result last.
 struct Candidate {
   std::vector<NodeId> members;
-  std::vector<ClassId> classes;  ///< of the members
+  std::vector<ClassId> classes;     ///< of the members
   Role anchor = Role::elementwise;  ///< the one member that is neither elementwise nor moves data; else elementwise
-  bool views = false;     ///< holds a view or movement
-  bool computes = false;  ///< holds an elementwise op or an anchor
-  bool kernel = false;    ///< some target took it
+  bool views = false;               ///< holds a view or movement
+  bool computes = false;            ///< holds an elementwise op or an anchor
+  bool kernel = false;              ///< some target took it
 
   bool has(ClassId id) const { return std::find(classes.begin(), classes.end(), id) != classes.end(); }
 };
@@ -68,9 +74,15 @@ bool is_anchor(Role role) { return role == Role::reduction || role == Role::cont
 
 class Fuser {
  public:
-  Fuser(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts, std::span<const ir::Target* const> targets,
-        int threads, const FusionLimits& limits)
-      : graph_(graph), frozen_(graph), language_(language), facts_(facts), targets_(targets), threads_(threads), limits_(limits),
+  Fuser(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts,
+        std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits)
+      : graph_(graph),
+        frozen_(graph),
+        language_(language),
+        facts_(facts),
+        targets_(targets),
+        threads_(threads),
+        limits_(limits),
         candidates_(frozen_.id_bound()) {}
 
   FusionResult run() {
@@ -112,7 +124,8 @@ class Fuser {
     }
     for (ClassId id : frozen_.classes())
       if (!facts_[id].fixed && depth[id.value] != egraph::kNone) order_.push_back(id);
-    std::stable_sort(order_.begin(), order_.end(), [&](ClassId a, ClassId b) { return depth[a.value] < depth[b.value]; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](ClassId a, ClassId b) { return depth[a.value] < depth[b.value]; });
   }
 
   /// Which classes have a member that computes (and not only members that move another class's value).
@@ -128,7 +141,8 @@ class Fuser {
   void grow(ClassId id, NodeId node) {
     const Role r = role(node);
     if (r == Role::none) return;
-    if (frozen_.op(node) == op_number(ir::Op::concat) && !frozen_.nodes(id, op_number(ir::Op::pad)).empty()) return;  // a pad reads less
+    if (frozen_.op(node) == op_number(ir::Op::concat) && !frozen_.nodes(id, op_number(ir::Op::pad)).empty())
+      return;  // a pad reads less
     const bool moves = r == Role::view || r == Role::movement;
     Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, moves, !moves, false};
     if (moves && computed_[id.value]) {  // what moves data here is one more kernel, but groups start from what computes
@@ -151,8 +165,10 @@ class Fuser {
         if (!largest || again.members.size() > largest->members.size()) largest = &again;
       }
       if (!largest) continue;
-      if (!all) all = *largest;
-      else if (auto both = join(*all, *largest)) all = both;
+      if (!all)
+        all = *largest;
+      else if (auto both = join(*all, *largest))
+        all = both;
     }
     if (!all) return;
     if (auto joined = join(*all, base)) offer(id, *joined);
@@ -162,13 +178,18 @@ class Fuser {
   bool may_join(Role op, ClassId result, ClassId operand, const Candidate& inner) const {
     const bool loop = inner.anchor == Role::elementwise;
     switch (op) {
-      case Role::elementwise: return loop || facts_[result].type().shape == facts_[operand].type().shape;
-      case Role::reduction: return loop;
-      case Role::contraction: return loop && !inner.computes;
+      case Role::elementwise:
+        return loop || facts_[result].type().shape == facts_[operand].type().shape;
+      case Role::reduction:
+        return loop;
+      case Role::contraction:
+        return loop && !inner.computes;
       case Role::view:
-      case Role::movement: return loop || inner.anchor == Role::contraction;
+      case Role::movement:
+        return loop || inner.anchor == Role::contraction;
       case Role::other:
-      case Role::none: return false;
+      case Role::none:
+        return false;
     }
     return false;
   }
@@ -190,7 +211,8 @@ class Fuser {
     }
     if (joined.members.size() > limits_.ops) return std::nullopt;
     if (is_anchor(second.anchor)) {
-      if (is_anchor(first.anchor) && joined.members.size() == first.members.size() + second.members.size()) return std::nullopt;
+      if (is_anchor(first.anchor) && joined.members.size() == first.members.size() + second.members.size())
+        return std::nullopt;
       joined.anchor = second.anchor;
     }
     int anchors = 0;
@@ -223,7 +245,8 @@ class Fuser {
     if (!program) return false;
     ++result_.candidates;
     ir::KernelRequest request{program, {}, threads_};
-    for (ClassId input : inputs) request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
+    for (ClassId input : inputs)
+      request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
     bool taken = false;
     std::string reason;
     for (const Estimate& e : estimates(request, candidate.members.size() == 1)) {
@@ -232,12 +255,15 @@ class Fuser {
         continue;
       }
       taken = true;
-      NodeId node = graph_.add_node(language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", program}}), inputs);
+      NodeId node = graph_.add_node(
+          language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", program}}), inputs);
       graph_.merge(id, egraph::EGraph::class_alias(node));
       result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes});
     }
-    if (taken) ++result_.accepted;
-    else ++result_.refusals[reason];
+    if (taken)
+      ++result_.accepted;
+    else
+      ++result_.refusals[reason];
     return taken;
   }
 
@@ -253,12 +279,14 @@ class Fuser {
     auto [it, fresh] = estimates_.try_emplace(std::move(key));
     if (!fresh) return it->second;
     for (const ir::Target* target : targets_) {
-      if (!single && target == targets_.back() && targets_.size() > 1) continue;  // it takes anything: only for single ops
+      if (!single && target == targets_.back() && targets_.size() > 1)
+        continue;  // it takes anything: only for single ops
       auto answer = target->estimate(request);
       if (auto* ok = std::get_if<ir::KernelEstimate>(&answer))
         it->second.push_back({true, std::string(target->name()), ok->kernel, ok->nanoseconds});
       else
-        it->second.push_back({false, std::string(target->name()), fmt::format("{}: {}", target->name(), std::get<ir::Refusal>(answer).reason)});
+        it->second.push_back({false, std::string(target->name()),
+                              fmt::format("{}: {}", target->name(), std::get<ir::Refusal>(answer).reason)});
     }
     return it->second;
   }
@@ -276,7 +304,9 @@ class Fuser {
       NodeId node = candidate.members[m];
       for (ClassId raw : frozen_.children(node)) {
         ClassId child = frozen_.find(raw);
-        if (candidate.has(child) || values.count(child) || (immediates && immediate(child, static_cast<ir::Op>(frozen_.op(node))))) continue;
+        if (candidate.has(child) || values.count(child) ||
+            (immediates && immediate(child, static_cast<ir::Op>(frozen_.op(node)))))
+          continue;
         values[child] = program.input(fmt::format("a{}", inputs.size()), facts_[child].type());
         inputs.push_back(child);
       }
@@ -322,7 +352,8 @@ class Fuser {
     return order;
   }
 
-  /// Whether an operand is written into the program: structure as it is, a number throughout as a scalar where it may broadcast.
+  /// Whether an operand is written into the program: structure as it is, a number throughout as a scalar where it may
+  /// broadcast.
   bool immediate(ClassId id, ir::Op user) const {
     return facts_[id].constant.defined() || (facts_[id].splat.defined() && ir::info(user).has(ir::kElementwise));
   }

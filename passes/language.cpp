@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ir/support/error.hpp"
 #include "ir/program.hpp"
+#include "ir/support/error.hpp"
 #include "ir/text.hpp"
 
 namespace weft::passes {
@@ -15,7 +15,8 @@ using egraph::SymbolId;
 TensorLanguage::TensorLanguage(const ir::Graph& source) : source_(source) { intern_attributes({}); }
 
 uint32_t TensorLanguage::intern_value(const ir::AttributeValue& value) {
-  auto [it, fresh] = value_ids_.try_emplace(fmt::format("{}:{}", value.index(), ir::print_attribute(value)), static_cast<uint32_t>(values_.size()));
+  auto [it, fresh] = value_ids_.try_emplace(fmt::format("{}:{}", value.index(), ir::print_attribute(value)),
+                                            static_cast<uint32_t>(values_.size()));
   if (fresh) values_.push_back(value);
   return it->second;
 }
@@ -36,7 +37,9 @@ uint32_t TensorLanguage::intern_attributes(const ir::Attributes& attributes) {
   return it->second;
 }
 
-SymbolId TensorLanguage::symbol(ir::Op op, const ir::Attributes& complete) { return intern(op_number(op), intern_attributes(complete)); }
+SymbolId TensorLanguage::symbol(ir::Op op, const ir::Attributes& complete) {
+  return intern(op_number(op), intern_attributes(complete));
+}
 SymbolId TensorLanguage::leaf(ir::NodeId node) { return intern(op_number(source_.node(node).op), node.value); }
 SymbolId TensorLanguage::get(uint32_t index) { return intern(kGetOp, index); }
 
@@ -61,18 +64,22 @@ std::string TensorLanguage::name(SymbolId id) const {
       const ir::Node& node = source_.node(ir::NodeId(attributes(id)));
       return fmt::format("{} {}", to_string(node.op), node.name);
     }
-    case ir::Op::constant: return ir::print_tensor(constant_of(id));
+    case ir::Op::constant:
+      return ir::print_tensor(constant_of(id));
     case ir::Op::kernel: {
       const ir::Attributes& a = *attributes_of(id);
       return fmt::format("{}.{} {}", a.text("backend"), a.text("kernel"), a.program("program")->text());
     }
-    default: break;
+    default:
+      break;
   }
   const ir::Attributes& a = *attributes_of(id);
-  return a.empty() ? std::string(to_string(op_of(id))) : fmt::format("{}{{{}}}", to_string(op_of(id)), ir::print_attributes(a));
+  return a.empty() ? std::string(to_string(op_of(id)))
+                   : fmt::format("{}{{{}}}", to_string(op_of(id)), ir::print_attributes(a));
 }
 
-ClassId add_op(EGraph& graph, TensorLanguage& language, ir::Op op, std::span<const ClassId> children, const ir::Attributes& attributes) {
+ClassId add_op(EGraph& graph, TensorLanguage& language, ir::Op op, std::span<const ClassId> children,
+               const ir::Attributes& attributes) {
   return graph.add(language.symbol(op, ir::complete(op, attributes)), children);
 }
 
@@ -89,9 +96,12 @@ Inserted insert(const ir::Graph& source, EGraph& graph, TensorLanguage& language
     children.clear();
     for (ir::Value v : node.operands) children.push_back(class_of(v));
     SymbolId symbol;
-    if (node.op == ir::Op::input || node.op == ir::Op::parameter) symbol = language.leaf(id);
-    else if (node.op == ir::Op::constant) symbol = language.constant(node.tensor);
-    else symbol = language.symbol(node.op, *node.attributes);
+    if (node.op == ir::Op::input || node.op == ir::Op::parameter)
+      symbol = language.leaf(id);
+    else if (node.op == ir::Op::constant)
+      symbol = language.constant(node.tensor);
+    else
+      symbol = language.symbol(node.op, *node.attributes);
     inserted.class_of_node[id.value] = graph.add(symbol, children);
   }
   for (const ir::Output& output : source.outputs()) inserted.outputs.push_back(class_of(output.value));

@@ -42,7 +42,9 @@ class TensorLanguage : public egraph::SymbolTable {
 
   const ir::Graph& source() const { return source_; }
   ir::Op op_of(egraph::SymbolId id) const { return static_cast<ir::Op>(op(id)); }
-  const std::shared_ptr<const ir::Attributes>& attributes_of(egraph::SymbolId id) const { return records_[attributes(id)].attributes; }
+  const std::shared_ptr<const ir::Attributes>& attributes_of(egraph::SymbolId id) const {
+    return records_[attributes(id)].attributes;
+  }
   const ir::Tensor& constant_of(egraph::SymbolId id) const { return constants_[attributes(id)]; }
   uint32_t index_of(egraph::SymbolId id) const { return attributes(id); }  ///< of a get: the output
 
@@ -96,7 +98,7 @@ struct Inserted {
 Inserted insert(const ir::Graph& graph, egraph::EGraph& egraph, TensorLanguage& language);
 
 /// Adds an op node with completed attributes; of an op with one output the class of its value.
-egraph::ClassId add_op(egraph::EGraph& graph, TensorLanguage& language, ir::Op op, std::span<const egraph::ClassId> children,
-                       const ir::Attributes& attributes);
+egraph::ClassId add_op(egraph::EGraph& graph, TensorLanguage& language, ir::Op op,
+                       std::span<const egraph::ClassId> children, const ir::Attributes& attributes);
 
 }  // namespace weft::passes

@@ -39,7 +39,12 @@ Choice cheapest(const ir::KernelRequest& request, std::span<const ir::Target* co
 class DirectLowering {
  public:
   DirectLowering(const ir::Graph& graph, std::span<const ir::Target* const> targets, int threads)
-      : graph_(graph), targets_(targets), threads_(threads), result_(graph.name()), map_(graph.size()), fixed_(graph.size(), false) {}
+      : graph_(graph),
+        targets_(targets),
+        threads_(threads),
+        result_(graph.name()),
+        map_(graph.size()),
+        fixed_(graph.size(), false) {}
 
   ir::Graph run() {
     for (ir::NodeId id : graph_.inputs()) leaf(id);
@@ -53,7 +58,9 @@ class DirectLowering {
   void leaf(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
     bool parameter = node.op == ir::Op::parameter;
-    map_[id.value] = (parameter ? result_.parameter(node.name, node.types[0], node.tensor) : result_.input(node.name, node.types[0])).node;
+    map_[id.value] =
+        (parameter ? result_.parameter(node.name, node.types[0], node.tensor) : result_.input(node.name, node.types[0]))
+            .node;
     fixed_[id.value] = parameter;
   }
 
@@ -74,9 +81,12 @@ class DirectLowering {
     }
     std::vector<ir::Value> operands;
     ir::KernelRequest request = request_for(node, operands);
-    Choice choice = node.op == ir::Op::kernel ? Choice{node.attributes->text("backend"), node.attributes->text("kernel")} : chosen(request);
-    map_[id.value] = result_.add(ir::Op::kernel, operands,
-                                 {{"backend", choice.backend}, {"kernel", choice.kernel}, {"program", request.program}}, node.name);
+    Choice choice = node.op == ir::Op::kernel
+                        ? Choice{node.attributes->text("backend"), node.attributes->text("kernel")}
+                        : chosen(request);
+    map_[id.value] =
+        result_.add(ir::Op::kernel, operands,
+                    {{"backend", choice.backend}, {"kernel", choice.kernel}, {"program", request.program}}, node.name);
   }
 
   ir::KernelRequest request_for(const ir::Node& node, std::vector<ir::Value>& operands) {
@@ -84,7 +94,8 @@ class DirectLowering {
     std::vector<ir::Value> inner;
     ir::KernelRequest request{nullptr, {}, threads_};
     auto is_constant = [&](ir::Value v) { return graph_.node(v.node).op == ir::Op::constant; };
-    const bool embed = !std::all_of(node.operands.begin(), node.operands.end(), is_constant);  // a kernel needs an operand
+    const bool embed =
+        !std::all_of(node.operands.begin(), node.operands.end(), is_constant);  // a kernel needs an operand
     for (ir::Value v : node.operands) {
       const ir::Node& producer = graph_.node(v.node);
       if (embed && is_constant(v)) {

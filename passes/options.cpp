@@ -17,9 +17,12 @@ Precision precision_from_string(std::string_view text) {
 
 std::string_view to_string(Precision precision) {
   switch (precision) {
-    case Precision::strict: return "strict";
-    case Precision::standard: return "default";
-    case Precision::fast: return "fast";
+    case Precision::strict:
+      return "strict";
+    case Precision::standard:
+      return "default";
+    case Precision::fast:
+      return "fast";
   }
   return "default";
 }

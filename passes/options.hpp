@@ -18,15 +18,16 @@ Precision precision_from_string(std::string_view text);
 std::string_view to_string(Precision precision);
 
 struct Options {
-  int level = 2;                 ///< 0: no rewriting, one kernel an op; 1: canonicalise and fuse greedily; 2: full search; 3: larger limits
+  int level =
+      2;  ///< 0: no rewriting, one kernel an op; 1: canonicalise and fuse greedily; 2: full search; 3: larger limits
   Precision precision = Precision::standard;
-  int threads = 0;               ///< threads that the plan is split for; 0 = as many as the process may use
-  double time_limit = 0;         ///< seconds of search, 0 = none; a plan cut by time depends on the machine
-  std::vector<std::string> skip; ///< passes to leave out, by name
-  std::string stop_after;        ///< pass after which the pipeline stops
-  std::string print_after;       ///< a pass name, "all" or "changed"
-  std::string dump_dir;          ///< one file a pass: NN-name.txt
-  std::function<void(std::string_view)> print;          ///< receives what print_after asks for; standard error where empty
+  int threads = 0;                ///< threads that the plan is split for; 0 = as many as the process may use
+  double time_limit = 0;          ///< seconds of search, 0 = none; a plan cut by time depends on the machine
+  std::vector<std::string> skip;  ///< passes to leave out, by name
+  std::string stop_after;         ///< pass after which the pipeline stops
+  std::string print_after;        ///< a pass name, "all" or "changed"
+  std::string dump_dir;           ///< one file a pass: NN-name.txt
+  std::function<void(std::string_view)> print;  ///< receives what print_after asks for; standard error where empty
   std::function<void(std::string_view, double)> progress;  ///< pass name, share done 0..1
 
   /// The part that can change the plan, as text for the key.

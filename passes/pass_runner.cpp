@@ -23,15 +23,18 @@ const PassName& pass_named(std::string_view name, std::string_view option) {
     if (pass.name == name) return pass;
     known += (known.empty() ? "" : ", ") + std::string(pass.name);
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("no pass is named '{}'; there are {}", name, known), std::string(option));
+  throw Error(ErrorCode::invalid_argument, fmt::format("no pass is named '{}'; there are {}", name, known),
+              std::string(option));
 }
 
 void check_names(const Options& options) {
   for (const std::string& name : options.skip)
     if (!pass_named(name, "skip").optional)
-      throw Error(ErrorCode::invalid_argument, fmt::format("pass '{}' cannot be skipped: no plan comes out without it", name), "skip");
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("pass '{}' cannot be skipped: no plan comes out without it", name), "skip");
   if (!options.stop_after.empty()) pass_named(options.stop_after, "stop-after");
-  if (!options.print_after.empty() && options.print_after != "all" && options.print_after != "changed") pass_named(options.print_after, "print-after");
+  if (!options.print_after.empty() && options.print_after != "all" && options.print_after != "changed")
+    pass_named(options.print_after, "print-after");
 }
 
 }  // namespace
@@ -41,7 +44,8 @@ PassRunner::PassRunner(const Options& options, CompileReport& report) : options_
   if (options_.dump_dir.empty()) return;
   std::error_code code;
   std::filesystem::create_directories(options_.dump_dir, code);
-  if (code) throw Error(ErrorCode::io, fmt::format("cannot make the dump folder: {}", code.message()), options_.dump_dir);
+  if (code)
+    throw Error(ErrorCode::io, fmt::format("cannot make the dump folder: {}", code.message()), options_.dump_dir);
 }
 
 bool PassRunner::begin(std::string_view name) {
@@ -61,8 +65,10 @@ void PassRunner::end(std::string_view name, int64_t nodes, const std::function<s
     bool changed = text != previous_dump_;
     if (wanted && (changed || options_.print_after != "changed")) {
       std::string out = fmt::format("# after {}\n{}", name, text);
-      if (options_.print) options_.print(out);
-      else std::fputs(out.c_str(), stderr);
+      if (options_.print)
+        options_.print(out);
+      else
+        std::fputs(out.c_str(), stderr);
     }
     if (to_file) std::ofstream(fmt::format("{}/{:02}-{}.txt", options_.dump_dir, number_, name)) << text;
     previous_dump_ = std::move(text);

@@ -14,16 +14,18 @@ struct PassName {
   std::string_view name;
   bool optional;
 };
-inline constexpr PassName kPassNames[] = {{"canonicalise", true}, {"insert", false}, {"saturate", true}, {"fuse", false}, {"extract", false},
-                                          {"lower-direct", false}, {"schedule", false}, {"plan-memory", false}};
+inline constexpr PassName kPassNames[] = {{"canonicalise", true}, {"insert", false},     {"saturate", true},
+                                          {"fuse", false},        {"extract", false},    {"lower-direct", false},
+                                          {"schedule", false},    {"plan-memory", false}};
 
 class PassRunner {
  public:
-  /// Throws Error(invalid_argument) where options name a pass that does not exist or cannot be skipped, Error(io) where the
-  /// dump folder cannot be made.
+  /// Throws Error(invalid_argument) where options name a pass that does not exist or cannot be skipped, Error(io) where
+  /// the dump folder cannot be made.
   PassRunner(const Options& options, CompileReport& report);
 
-  /// Runs one pass over a graph unless it is skipped or the pipeline has stopped. `body` may return nothing or a detail line.
+  /// Runs one pass over a graph unless it is skipped or the pipeline has stopped. `body` may return nothing or a detail
+  /// line.
   void graph_pass(std::string_view name, const ir::Graph& graph, const std::function<void()>& body);
   void plan_pass(std::string_view name, const ir::Plan& plan, const std::function<void()>& body);
   /// A detail line for the pass that is running.

@@ -1,4 +1,5 @@
-// The optimizer from top to bottom: one pass a line in compile(). The runner around it times, verifies, dumps, stops and skips.
+// The optimizer from top to bottom: one pass a line in compile(). The runner around it times, verifies, dumps, stops
+// and skips.
 #include "passes/pipeline.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,8 @@ void count_kernels(const ir::Plan& plan, CompileReport& report) {
 
 CompileResult compile(const ir::Graph& source, std::span<const ir::Target* const> targets, const Options& options) {
   if (!source.is_static())
-    fail(ErrorCode::invalid_argument, "graph '{}' has symbolic dimensions; give shapes before compiling", source.name());
+    fail(ErrorCode::invalid_argument, "graph '{}' has symbolic dimensions; give shapes before compiling",
+         source.name());
   CompileResult result;
   PassRunner run(options, result.report);
   ir::Graph graph = source;

@@ -12,8 +12,8 @@ namespace weft::passes {
 struct PassReport {
   std::string name;
   double milliseconds = 0;
-  int64_t nodes = 0;     ///< nodes (graph or e-graph) after the pass
-  std::string detail;    ///< one line
+  int64_t nodes = 0;   ///< nodes (graph or e-graph) after the pass
+  std::string detail;  ///< one line
 };
 struct RuleCount {
   std::string name, origin;  ///< origin is file:line
@@ -21,7 +21,7 @@ struct RuleCount {
 };
 struct CompileReport {
   std::vector<PassReport> passes;
-  std::vector<RuleCount> rules;                           ///< those that matched, most applied first
+  std::vector<RuleCount> rules;                          ///< those that matched, most applied first
   std::vector<std::pair<std::string, int64_t>> kernels;  ///< "onednn.conv" -> steps, by name
   std::string stop_reason;                               ///< of the search: "saturated" or the limit
   std::string to_text() const;                           ///< the table of `--stats`
@@ -31,8 +31,8 @@ struct CompileResult {
   CompileReport report;
 };
 
-/// Compiles a static graph for the targets (in order of preference; the last one must take every op). Deterministic: the
-/// same graph, targets and options give the same plan, except under a time limit. Throws Error where the graph is
+/// Compiles a static graph for the targets (in order of preference; the last one must take every op). Deterministic:
+/// the same graph, targets and options give the same plan, except under a time limit. Throws Error where the graph is
 /// malformed or symbolic.
 CompileResult compile(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options);
 

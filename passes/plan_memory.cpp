@@ -22,7 +22,8 @@ struct Interval {
 
 class MemoryPlanner {
  public:
-  explicit MemoryPlanner(ir::Plan& plan) : plan_(plan), interval_of_(plan.buffers.size(), -1), last_use_(plan.buffers.size(), -1) {}
+  explicit MemoryPlanner(ir::Plan& plan)
+      : plan_(plan), interval_of_(plan.buffers.size(), -1), last_use_(plan.buffers.size(), -1) {}
 
   void run() {
     find_last_uses();
@@ -72,7 +73,8 @@ class MemoryPlanner {
   int taken_over(const ir::Step& step, int s) const {
     for (int operand : step.resources.in_place) {
       ir::BufferId b = step.inputs[operand];
-      if (!in_arena(b) || last_use_[b.value] != s || std::count(step.inputs.begin(), step.inputs.end(), b) != 1) continue;
+      if (!in_arena(b) || last_use_[b.value] != s || std::count(step.inputs.begin(), step.inputs.end(), b) != 1)
+        continue;
       int interval = interval_of_[b.value];
       if (interval < 0 || owner_[interval] != b) continue;
       if (intervals_[interval].bytes >= align(plan_.buffers[step.outputs[0].value].bytes)) return interval;
@@ -93,7 +95,8 @@ class MemoryPlanner {
     std::iota(order.begin(), order.end(), 0);
     auto by = [&](auto key) {
       std::vector<int> sorted = order;
-      std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return key(intervals_[a]) > key(intervals_[b]); });
+      std::stable_sort(sorted.begin(), sorted.end(),
+                       [&](int a, int b) { return key(intervals_[a]) > key(intervals_[b]); });
       return sorted;
     };
     using Key = std::pair<int64_t, int64_t>;
@@ -124,8 +127,8 @@ class MemoryPlanner {
     return std::max<int64_t>(best, 0);
   }
 
-  /// Moves the interval that ends highest in the placement just made to the front of the order: it is placed low next time.
-  /// False where it is there already.
+  /// Moves the interval that ends highest in the placement just made to the front of the order: it is placed low next
+  /// time. False where it is there already.
   bool promote_highest(std::vector<int>& order) const {
     auto end = [&](int i) { return intervals_[i].offset + intervals_[i].bytes; };
     auto highest = std::max_element(order.begin(), order.end(), [&](int a, int b) { return end(a) < end(b); });
@@ -151,12 +154,14 @@ class MemoryPlanner {
       i.offset = best >= 0 ? best : end;
       total = std::max(total, i.offset + i.bytes);
       placed.insert(std::upper_bound(placed.begin(), placed.end(), i.offset,
-                                     [&](int64_t offset, int p) { return offset < intervals_[p].offset; }), current);
+                                     [&](int64_t offset, int p) { return offset < intervals_[p].offset; }),
+                    current);
     }
     return total;
   }
 
-  /// Near-linear placement for very long plans: in the order of time, best fit among the intervals alive at that moment.
+  /// Near-linear placement for very long plans: in the order of time, best fit among the intervals alive at that
+  /// moment.
   int64_t place_in_time() {
     int64_t total = 0;
     std::vector<int> live;  // by offset
@@ -172,7 +177,8 @@ class MemoryPlanner {
       i.offset = best >= 0 ? best : end;
       total = std::max(total, i.offset + i.bytes);
       live.insert(std::upper_bound(live.begin(), live.end(), i.offset,
-                                   [&](int64_t offset, int p) { return offset < intervals_[p].offset; }), static_cast<int>(current));
+                                   [&](int64_t offset, int p) { return offset < intervals_[p].offset; }),
+                  static_cast<int>(current));
     }
     return total;
   }

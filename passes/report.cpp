@@ -13,8 +13,10 @@ std::string CompileReport::to_text() const {
   }
   out += fmt::format("{:<16} {:>10.2f}\n", "total", total);
   if (!stop_reason.empty()) out += fmt::format("search stopped: {}\n", stop_reason);
-  if (!rules.empty()) out += fmt::format("\n{:<32} {:>8} {:>8} {:>8}  {}\n", "rule", "matches", "applied", "refused", "origin");
-  for (const RuleCount& r : rules) out += fmt::format("{:<32} {:>8} {:>8} {:>8}  {}\n", r.name, r.matches, r.applied, r.refused, r.origin);
+  if (!rules.empty())
+    out += fmt::format("\n{:<32} {:>8} {:>8} {:>8}  {}\n", "rule", "matches", "applied", "refused", "origin");
+  for (const RuleCount& r : rules)
+    out += fmt::format("{:<32} {:>8} {:>8} {:>8}  {}\n", r.name, r.matches, r.applied, r.refused, r.origin);
   if (!kernels.empty()) out += fmt::format("\n{:<32} {:>8}\n", "kernel", "steps");
   for (const auto& [name, count] : kernels) out += fmt::format("{:<32} {:>8}\n", name, count);
   return out;

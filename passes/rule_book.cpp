@@ -27,14 +27,20 @@ void scan_top_level(std::string_view text, Visit visit) {
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (quoted) {
-      if (c == '\\') ++i;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
       continue;
     }
-    if (c == '"') quoted = true;
-    else if (c == '(' || c == '[' || c == '{') ++depth;
-    else if (c == ')' || c == ']' || c == '}') --depth;
-    else if (depth == 0 && visit(i)) return;
+    if (c == '"')
+      quoted = true;
+    else if (c == '(' || c == '[' || c == '{')
+      ++depth;
+    else if (c == ')' || c == ']' || c == '}')
+      --depth;
+    else if (depth == 0 && visit(i))
+      return;
   }
 }
 
@@ -90,7 +96,8 @@ class RuleParser {
     size_t begin = 0;
     scan_top_level(text, [&](size_t i) {
       for (std::string_view word : {"let", "where", "needs", "for", "try"}) {
-        bool starts = i > 0 && std::isspace(static_cast<unsigned char>(text[i - 1])) && text.substr(i, word.size()) == word;
+        bool starts =
+            i > 0 && std::isspace(static_cast<unsigned char>(text[i - 1])) && text.substr(i, word.size()) == word;
         if (!starts || i + word.size() >= text.size() || is_word(text[i + word.size()])) continue;
         clauses_.emplace_back(keyword, trim(text.substr(begin, i - begin)));
         keyword = word;
@@ -149,7 +156,8 @@ class RuleParser {
     return ir::parse_expression(text, source_.file, {line, column});
   }
   [[noreturn]] void error(std::string message) const {
-    throw Error(ErrorCode::parse, fmt::format("{} in rule: {}", message, trim(line_)), fmt::format("{}:{}", source_.file, number_));
+    throw Error(ErrorCode::parse, fmt::format("{} in rule: {}", message, trim(line_)),
+                fmt::format("{}:{}", source_.file, number_));
   }
 
   const ir::RuleText& source_;
@@ -164,10 +172,14 @@ std::string without_comments(std::string text) {
   bool quoted = false, comment = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
-    if (c == '\n') quoted = comment = false;
-    else if (comment) text[i] = ' ';
-    else if (c == '"') quoted = !quoted;
-    else if (c == '#' && !quoted) comment = true, text[i] = ' ';
+    if (c == '\n')
+      quoted = comment = false;
+    else if (comment)
+      text[i] = ' ';
+    else if (c == '"')
+      quoted = !quoted;
+    else if (c == '#' && !quoted)
+      comment = true, text[i] = ' ';
   }
   return text;
 }
@@ -182,7 +194,7 @@ std::vector<RuleSource> parse_rules(const ir::RuleText& source) {
   for (size_t begin = 0; begin < text.size();) {
     size_t end = text.find('\n', begin);
     int lines = 1;
-    while (end != std::string::npos && end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t') ) {
+    while (end != std::string::npos && end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '\t')) {
       end = text.find('\n', end + 1);
       ++lines;
     }
@@ -192,7 +204,8 @@ std::vector<RuleSource> parse_rules(const ir::RuleText& source) {
       phases.clear();
       for (std::string_view phase : split(trim(logical.substr(6)), ' ')) {
         if (std::find(std::begin(kPhases), std::end(kPhases), phase) == std::end(kPhases))
-          throw Error(ErrorCode::parse, fmt::format("unknown phase '{}'; known: {}", phase, fmt::join(kPhases, " ")), fmt::format("{}:{}", source.file, line));
+          throw Error(ErrorCode::parse, fmt::format("unknown phase '{}'; known: {}", phase, fmt::join(kPhases, " ")),
+                      fmt::format("{}:{}", source.file, line));
         phases.emplace_back(phase);
       }
     } else if (!trim(logical).empty()) {
@@ -216,7 +229,8 @@ std::vector<RuleSource> all_rules(std::span<const ir::Target* const> targets) {
   std::set<std::string> names;
   for (const ir::RuleText& text : rule_texts(targets)) {
     for (RuleSource& rule : parse_rules(text)) {
-      if (!names.insert(rule.name).second) throw Error(ErrorCode::parse, fmt::format("a second rule is named '{}'", rule.name), rule.origin());
+      if (!names.insert(rule.name).second)
+        throw Error(ErrorCode::parse, fmt::format("a second rule is named '{}'", rule.name), rule.origin());
       rules.push_back(std::move(rule));
     }
   }

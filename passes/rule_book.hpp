@@ -17,23 +17,25 @@ namespace weft::passes {
 ///   NAME  LEFT [; LEFT]... => RIGHT [; RIGHT]...  [let V = EXPR, ...] [where COND, ...] [needs TAG ...] [for F in SET]
 ///         [try V = TYPE or VALUE, ... ]...   an instance to verify the rule on; may be given several times
 ///   `<=>` makes two rules, NAME and NAME-back.
-/// In a pattern: names are class variables; in attribute position attribute variables; `xs...` all operands of a variadic or
-/// schema op; `a...` after the operands all attributes not named; a number is a value whose every element is that number.
+/// In a pattern: names are class variables; in attribute position attribute variables; `xs...` all operands of a
+/// variadic or schema op; `a...` after the operands all attributes not named; a number is a value whose every element
+/// is that number.
 struct RuleSource {
   std::string name, file, text;
   std::vector<std::string> phases;
   int line = 0;
-  std::vector<ir::Expr> left, right;                      ///< equal in number
-  std::vector<std::pair<std::string, ir::Expr>> lets;     ///< evaluated in order, before the right side
+  std::vector<ir::Expr> left, right;                   ///< equal in number
+  std::vector<std::pair<std::string, ir::Expr>> lets;  ///< evaluated in order, before the right side
   std::vector<ir::Expr> conditions;
-  std::vector<std::string> needs;                         ///< permissions, see kPermissions
+  std::vector<std::string> needs;                                    ///< permissions, see kPermissions
   std::vector<std::vector<std::pair<std::string, ir::Expr>>> tries;  ///< instances for verification
-  std::optional<std::pair<std::string, std::string>> op_variable;  ///< (name, set): `for f in elementwise`
+  std::optional<std::pair<std::string, std::string>> op_variable;    ///< (name, set): `for f in elementwise`
   std::string origin() const { return file + ":" + std::to_string(line); }
 };
 
 /// LLVM's fast-math words and two of ours (design: a rule without a tag keeps every bit).
-inline constexpr std::string_view kPermissions[] = {"nsz", "nnan", "ninf", "reassoc", "arcp", "afn", "contract", "fold", "kernel"};
+inline constexpr std::string_view kPermissions[] = {"nsz", "nnan",     "ninf", "reassoc", "arcp",
+                                                    "afn", "contract", "fold", "kernel"};
 
 /// Phases in the order in which they run.
 inline constexpr std::string_view kPhases[] = {"canonicalise", "algebra", "recognise"};

@@ -42,7 +42,8 @@ class Instance {
   }
 
   ir::Value value(const Expr& e, ir::TensorType like) {
-    if (e.kind == Expr::Kind::number) return graph_.constant(ir::filled({like.dtype, ir::Shape(like.rank(), ir::Dim(1))}, e.number));
+    if (e.kind == Expr::Kind::number)
+      return graph_.constant(ir::filled({like.dtype, ir::Shape(like.rank(), ir::Dim(1))}, e.number));
     if (e.kind == Expr::Kind::name) return operand(e.name);
     std::string text = ir::print_expression(e);  // equal parts are one value, as in the e-graph
     if (auto it = parts_.find(text); it != parts_.end()) return it->second;
@@ -64,9 +65,12 @@ class Instance {
     } else {
       if (given && given->kind == Expr::Kind::type) type = *given->tensor_type;
       if (op_) type.dtype = dtype_of(op_);
-      if (given && given->kind == Expr::Kind::call) v = value(*given, type);  // an expression, for instance a broadcast constant
-      else if (fixed_.count(name)) v = graph_.parameter(name, type);
-      else v = graph_.input(name, type);
+      if (given && given->kind == Expr::Kind::call)
+        v = value(*given, type);  // an expression, for instance a broadcast constant
+      else if (fixed_.count(name))
+        v = graph_.parameter(name, type);
+      else
+        v = graph_.input(name, type);
     }
     return operands_[name] = v;
   }
@@ -86,8 +90,10 @@ class Instance {
     for (size_t i = 0; i < e.children.size(); ++i) {
       const Expr& c = e.children[i];
       if (c.kind == Expr::Kind::sequence) {
-        if (i == 0 && !info.operands.empty()) sequence(c.name, info, operands);
-        else rest(c.name, info, attributes);
+        if (i == 0 && !info.operands.empty())
+          sequence(c.name, info, operands);
+        else
+          rest(c.name, info, attributes);
       } else if (is_operand(e, c, info)) {
         operands.push_back(value(c, like));
       } else {
@@ -109,7 +115,8 @@ class Instance {
 
   bool is_operand(const Expr& e, const Expr& c, const ir::OpInfo& info) const {
     size_t position = &c - e.children.data();
-    if (!info.operands.empty() && info.operands.back().variadic) return c.kind == Expr::Kind::call || c.kind == Expr::Kind::name;
+    if (!info.operands.empty() && info.operands.back().variadic)
+      return c.kind == Expr::Kind::call || c.kind == Expr::Kind::name;
     return position < info.operands.size();
   }
 
@@ -142,12 +149,14 @@ class Instance {
   }
 
   ir::AttributeValue fallback(const ir::AttributeSpec& spec, const std::string& name) const {
-    if (spec.name == "perm") return std::vector<int64_t>(name == "q" ? std::vector<int64_t>{0, 3, 1, 2} : std::vector<int64_t>{0, 2, 3, 1});
+    if (spec.name == "perm")
+      return std::vector<int64_t>(name == "q" ? std::vector<int64_t>{0, 3, 1, 2} : std::vector<int64_t>{0, 2, 3, 1});
     if (spec.name == "axis") return int64_t{1};
     if (spec.name == "axes") return std::vector<int64_t>{2, 3};
     if (spec.name == "to") return ir::DType::f32;
     if (spec.fallback) return *spec.fallback;
-    throw Error(ErrorCode::invalid_argument, fmt::format("variable '{}' of attribute '{}' needs a value in a try clause", name, spec.name));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("variable '{}' of attribute '{}' needs a value in a try clause", name, spec.name));
   }
 
   const RuleSource& rule_;
@@ -164,9 +173,12 @@ ir::Tensor random_tensor(const ir::TensorType& type, std::mt19937& random, bool 
   ir::Tensor t = ir::Tensor::allocate(type);
   std::normal_distribution<double> normal;
   for (int64_t i = 0, n = t.elements(); i < n; ++i) {
-    if (type.dtype == ir::DType::boolean) t.mutable_as<bool>()[i] = random() & 1;
-    else if (ir::is_float(type.dtype)) ir::set_from_double(t, i, nasty && random() % 3 == 0 ? kNasty[random() % (extreme ? 12 : 8)] : normal(random));
-    else ir::set_from_double(t, i, static_cast<double>(random() % 7) - (ir::is_signed(type.dtype) ? 3 : 0));
+    if (type.dtype == ir::DType::boolean)
+      t.mutable_as<bool>()[i] = random() & 1;
+    else if (ir::is_float(type.dtype))
+      ir::set_from_double(t, i, nasty && random() % 3 == 0 ? kNasty[random() % (extreme ? 12 : 8)] : normal(random));
+    else
+      ir::set_from_double(t, i, static_cast<double>(random() % 7) - (ir::is_signed(type.dtype) ? 3 : 0));
   }
   return t;
 }
@@ -174,7 +186,8 @@ ir::Tensor random_tensor(const ir::TensorType& type, std::mt19937& random, bool 
 /// Both sides of a rule that fired, as graphs over the same leaves.
 class Firing {
  public:
-  explicit Firing(const ir::Graph& left) : left_(left), language_(left), facts_(language_), graph_(language_, &facts_), compiler_(language_, facts_) {
+  explicit Firing(const ir::Graph& left)
+      : left_(left), language_(left), facts_(language_), graph_(language_, &facts_), compiler_(language_, facts_) {
     inserted_ = insert(left, graph_, language_);
     graph_.rebuild();
   }
@@ -201,7 +214,8 @@ class Firing {
     ir::Graph out("right");
     values_.clear();
     for (ir::NodeId id : left_.inputs()) leaves_[id.value] = out.input(left_.node(id).name, left_.node(id).types[0]);
-    for (ir::NodeId id : left_.parameters()) leaves_[id.value] = out.parameter(left_.node(id).name, left_.node(id).types[0], left_.node(id).tensor);
+    for (ir::NodeId id : left_.parameters())
+      leaves_[id.value] = out.parameter(left_.node(id).name, left_.node(id).types[0], left_.node(id).tensor);
     for (size_t i = 0; i < inserted_.outputs.size(); ++i) {
       egraph::ClassId root = graph_.find(inserted_.outputs[i]);
       egraph::NodeId original(inserted_.outputs[i].value);
@@ -211,7 +225,8 @@ class Firing {
   }
 
  private:
-  /// A term of the class: at the root anything but the original node, below it the first that was there before the rule.
+  /// A term of the class: at the root anything but the original node, below it the first that was there before the
+  /// rule.
   ir::Value take(ir::Graph& out, egraph::ClassId id, egraph::NodeId avoid, int depth) {
     id = graph_.find(id);
     if (auto it = values_.find(id); it != values_.end()) return it->second;
@@ -228,9 +243,12 @@ class Firing {
     egraph::SymbolId symbol = graph_.symbol(chosen);
     ir::Op op = language_.op_of(symbol);
     ir::Value v;
-    if (op == ir::Op::input || op == ir::Op::parameter) v = leaves_[language_.attributes(symbol)];
-    else if (op == ir::Op::constant) v = out.constant(language_.constant_of(symbol));
-    else v = {out.add(op, operands, *language_.attributes_of(symbol)), 0};
+    if (op == ir::Op::input || op == ir::Op::parameter)
+      v = leaves_[language_.attributes(symbol)];
+    else if (op == ir::Op::constant)
+      v = out.constant(language_.constant_of(symbol));
+    else
+      v = {out.add(op, operands, *language_.attributes_of(symbol)), 0};
     if (!avoid.valid()) values_[id] = v;
     return v;
   }
@@ -248,8 +266,8 @@ class Firing {
 
 bool accumulates(const ir::Graph& graph) {
   for (const ir::Node& node : graph.nodes())
-    if (node.op == ir::Op::reduce_sum || node.op == ir::Op::reduce_mean || node.op == ir::Op::matmul || node.op == ir::Op::conv ||
-        node.op == ir::Op::conv_transpose || node.op == ir::Op::avg_pool)
+    if (node.op == ir::Op::reduce_sum || node.op == ir::Op::reduce_mean || node.op == ir::Op::matmul ||
+        node.op == ir::Op::conv || node.op == ir::Op::conv_transpose || node.op == ir::Op::avg_pool)
       return true;
   return false;
 }
@@ -264,26 +282,32 @@ double error_of(const ir::Tensor& a, const ir::Tensor& b, const RuleSource& rule
     if (std::isnan(x) && std::isnan(y)) continue;
     if (x == y && (std::signbit(x) == std::signbit(y) || !exact)) continue;
     if (exact) return 1e9;
-    if (nasty && (!std::isfinite(x) || !std::isfinite(y) || std::fabs(x) > 1e30)) continue;  // a tag gives up overflow behaviour
+    if (nasty && (!std::isfinite(x) || !std::isfinite(y) || std::fabs(x) > 1e30))
+      continue;  // a tag gives up overflow behaviour
     double scale = std::max({std::fabs(x), std::fabs(y), nasty ? 1e3 : 1e-1});
     worst = std::max(worst, std::fabs(x - y) / (1e-5 * scale));
   }
   return worst;
 }
 
-void compare_sides(const RuleSource& rule, ir::Graph& left, Firing& firing, std::mt19937& random, RuleVerdict& verdict) {
+void compare_sides(const RuleSource& rule, ir::Graph& left, Firing& firing, std::mt19937& random,
+                   RuleVerdict& verdict) {
   for (int round = 0; round < 4; ++round) {
     bool nasty = round >= 2, extreme = rule.needs.empty() && !accumulates(left);
     ir::NamedTensors inputs;
-    for (ir::NodeId id : left.inputs()) inputs[left.node(id).name] = random_tensor(left.node(id).types[0], random, nasty, extreme);
-    for (ir::NodeId id : left.parameters()) left.mutable_node(id).tensor = random_tensor(left.node(id).types[0], random, nasty, extreme);
+    for (ir::NodeId id : left.inputs())
+      inputs[left.node(id).name] = random_tensor(left.node(id).types[0], random, nasty, extreme);
+    for (ir::NodeId id : left.parameters())
+      left.mutable_node(id).tensor = random_tensor(left.node(id).types[0], random, nasty, extreme);
     ir::Graph right = firing.right();
     std::vector<ir::Tensor> a = ir::run_reference(left, inputs), b = ir::run_reference(right, inputs);
     for (size_t o = 0; o < a.size(); ++o) {
       double error = error_of(a[o], b[o], rule, nasty, accumulates(left));
       verdict.worst = std::max(verdict.worst, error);
       if (error > 1) {
-        verdict.problems.push_back(fmt::format("sides differ on {} operands: left\n{}right\n{}", nasty ? "nasty" : "random", ir::print_graph(left), ir::print_graph(right)));
+        verdict.problems.push_back(fmt::format("sides differ on {} operands: left\n{}right\n{}",
+                                               nasty ? "nasty" : "random", ir::print_graph(left),
+                                               ir::print_graph(right)));
         return;
       }
     }

@@ -23,7 +23,7 @@ struct AttributeMatcher {
     uint32_t literal = egraph::kNone;  ///< value id to equal, or
     uint32_t slot = egraph::kNone;     ///< slot to bind
   };
-  uint32_t op = egraph::kNone;    ///< for op variables: kNone, and
+  uint32_t op = egraph::kNone;  ///< for op variables: kNone, and
   const OpSet* set = nullptr;
   uint32_t symbol_slot = egraph::kNone;  ///< binds the whole symbol (op variables)
   uint32_t rest_slot = egraph::kNone;    ///< binds the id of the symbol (a...)
@@ -38,7 +38,8 @@ struct RuleCompiler::State {
   std::vector<AttributeMatcher> matchers;
 };
 
-RuleCompiler::RuleCompiler(TensorLanguage& language, const TensorAnalysis& facts) : state_(new State{language, facts, {}}) {}
+RuleCompiler::RuleCompiler(TensorLanguage& language, const TensorAnalysis& facts)
+    : state_(new State{language, facts, {}}) {}
 RuleCompiler::~RuleCompiler() = default;
 
 namespace {
@@ -57,14 +58,17 @@ class LeftSide {
  private:
   Pattern::Part part(Pattern& pattern, const Expr& e) {
     switch (e.kind) {
-      case Expr::Kind::name: return pattern.variable(program_->class_variable(e.name));
+      case Expr::Kind::name:
+        return pattern.variable(program_->class_variable(e.name));
       case Expr::Kind::number: {
         uint32_t variable = program_->class_variable(fmt::format("{}#{}", e.name, program_->class_names.size()));
         program_->literals.emplace_back(variable, e.number);
         return pattern.variable(variable);
       }
-      case Expr::Kind::call: return application(pattern, e);
-      default: error(e, "expected a variable, a number or an op in a pattern");
+      case Expr::Kind::call:
+        return application(pattern, e);
+      default:
+        error(e, "expected a variable, a number or an op in a pattern");
     }
   }
 
@@ -82,11 +86,13 @@ class LeftSide {
       info = &ir::info(*found);
       op = op_number(*found);
     }
-    const bool sequence = !e.children.empty() && e.children[0].kind == Expr::Kind::sequence && !e.children[0].name.empty() &&
-                          (!info || info->operands[0].variadic);
+    const bool sequence = !e.children.empty() && e.children[0].kind == Expr::Kind::sequence &&
+                          !e.children[0].name.empty() && (!info || info->operands[0].variadic);
     const size_t operands = sequence ? 1 : operand_count(e, info);
-    if (info) attributes(e, *info, operands, matcher);
-    else if (!e.named.empty() || operands != e.children.size()) error(e, "an op variable takes no attributes");
+    if (info)
+      attributes(e, *info, operands, matcher);
+    else if (!e.named.empty() || operands != e.children.size())
+      error(e, "an op variable takes no attributes");
     uint32_t index = static_cast<uint32_t>(matchers_.size());
     matchers_.push_back(std::move(matcher));
     if (sequence) return pattern.apply_sequence(op, program_->sequence_variable(e.children[0].name), index);
@@ -101,7 +107,9 @@ class LeftSide {
     bool variadic = count && info->operands.back().variadic;
     if (variadic) {  // all leading positional arguments that are patterns
       count = 0;
-      while (count < e.children.size() && (e.children[count].kind == Expr::Kind::name || e.children[count].kind == Expr::Kind::call)) ++count;
+      while (count < e.children.size() &&
+             (e.children[count].kind == Expr::Kind::name || e.children[count].kind == Expr::Kind::call))
+        ++count;
     }
     if (e.children.size() < count) error(e, fmt::format("{} takes {} operands", info->name, count));
     return count;
@@ -112,15 +120,20 @@ class LeftSide {
     auto field = [&](const ir::AttributeSpec& spec, const Expr& value) {
       mentioned.push_back(spec.name);
       AttributeMatcher::Field f{std::string(spec.name)};
-      if (value.kind == Expr::Kind::name && value.name != "true" && value.name != "false") f.slot = program_->slot(value.name);
-      else f.literal = language_.intern_value(ir::attribute_from_expression(value, spec.kind, source_.file));
+      if (value.kind == Expr::Kind::name && value.name != "true" && value.name != "false")
+        f.slot = program_->slot(value.name);
+      else
+        f.literal = language_.intern_value(ir::attribute_from_expression(value, spec.kind, source_.file));
       matcher.fields.push_back(std::move(f));
     };
     for (size_t i = operands, next = 0; i < e.children.size(); ++i) {
       const Expr& argument = e.children[i];
-      if (argument.kind == Expr::Kind::sequence) matcher.rest_slot = program_->slot(argument.name);
-      else if (next < info.attributes.size()) field(info.attributes[next++], argument);
-      else error(argument, fmt::format("{} has no further attribute", info.name));
+      if (argument.kind == Expr::Kind::sequence)
+        matcher.rest_slot = program_->slot(argument.name);
+      else if (next < info.attributes.size())
+        field(info.attributes[next++], argument);
+      else
+        error(argument, fmt::format("{} has no further attribute", info.name));
     }
     for (const auto& [name, value] : e.named) {
       auto spec = std::find_if(info.attributes.begin(), info.attributes.end(), [&](auto& s) { return s.name == name; });
@@ -130,7 +143,8 @@ class LeftSide {
     if (matcher.rest_slot != egraph::kNone) return;
     for (const ir::AttributeSpec& spec : info.attributes) {
       if (std::find(mentioned.begin(), mentioned.end(), spec.name) != mentioned.end()) continue;
-      if (!spec.fallback) error(e, fmt::format("{} needs its attribute '{}' (or a... for all others)", info.name, spec.name));
+      if (!spec.fallback)
+        error(e, fmt::format("{} needs its attribute '{}' (or a... for all others)", info.name, spec.name));
       matcher.fields.push_back({std::string(spec.name), language_.intern_value(*spec.fallback)});
     }
   }
@@ -156,7 +170,9 @@ egraph::Rule RuleCompiler::compile(const RuleSource& source) {
   LeftSide(source, state_->language, state_->matchers).compile(rule.pattern, *program);
   program->check_names();
   if (!program->literals.empty() || !source.conditions.empty())
-    rule.guard = [program](const egraph::EGraph& graph, const egraph::Substitution& match) { return program->holds(graph, match); };
+    rule.guard = [program](const egraph::EGraph& graph, const egraph::Substitution& match) {
+      return program->holds(graph, match);
+    };
   rule.applier = egraph::ApplyFunction(
       [program](egraph::EGraph& graph, const egraph::Substitution& match) { return program->apply(graph, match); });
   return rule;
@@ -178,10 +194,12 @@ bool RuleCompiler::match(uint32_t index, egraph::SymbolId symbol, egraph::Attrib
   return true;
 }
 
-std::optional<egraph::Refusal> RuleCompiler::can_merge(const egraph::EGraph& graph, egraph::ClassId root, egraph::ClassId made) {
+std::optional<egraph::Refusal> RuleCompiler::can_merge(const egraph::EGraph& graph, egraph::ClassId root,
+                                                       egraph::ClassId made) {
   const Facts &a = state_->facts[graph.find(root)], &b = state_->facts[graph.find(made)];
   if (a.types == b.types) return std::nullopt;
-  return egraph::Refusal{fmt::format("the left side is {}, the right side {}", to_string(a.type()), to_string(b.type()))};
+  return egraph::Refusal{
+      fmt::format("the left side is {}, the right side {}", to_string(a.type()), to_string(b.type()))};
 }
 
 }  // namespace weft::passes

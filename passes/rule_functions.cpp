@@ -67,7 +67,8 @@ AttributeValue permute(Arguments a) {  // the list as seen through a transpose
   if (auto* shape = std::get_if<ir::Shape>(&v)) return permuted(*shape, ints(a, 1));
   return permuted(ints(a, 0), ints(a, 1));
 }
-AttributeValue move_axis(Arguments a) {  // where axis i of x stands in transpose(x, p); or each of a sorted list of axes
+AttributeValue move_axis(
+    Arguments a) {  // where axis i of x stands in transpose(x, p); or each of a sorted list of axes
   Ints where = inverse(ints(a, 1));
   auto moved = [&](int64_t axis) {
     if (axis < 0) axis += static_cast<int64_t>(where.size());
@@ -80,7 +81,8 @@ AttributeValue move_axis(Arguments a) {  // where axis i of x stands in transpos
   std::sort(out.begin(), out.end());
   return out;
 }
-AttributeValue without_axes(Arguments a) {  // the permutation left when reduced axes (of x) vanish: transpose(reduce(x, axes), ·)
+AttributeValue without_axes(
+    Arguments a) {  // the permutation left when reduced axes (of x) vanish: transpose(reduce(x, axes), ·)
   Ints p = ints(a, 0), axes = ints(a, 1), kept;
   for (int64_t axis : p)
     if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
@@ -118,14 +120,16 @@ AttributeValue is_power_of_two(Arguments a) {
 }
 AttributeValue close_to(Arguments a) {  // the value of every element is this number, to its own dtype's rounding
   if (!facts(a, 0).splat.defined()) return false;
-  double want = std::holds_alternative<double>(attribute(a, 1)) ? std::get<double>(attribute(a, 1)) : static_cast<double>(integer(a, 1));
+  double want = std::holds_alternative<double>(attribute(a, 1)) ? std::get<double>(attribute(a, 1))
+                                                                : static_cast<double>(integer(a, 1));
   return std::fabs(facts(a, 0).splat.at_double(0) - want) <= 1e-6 * std::fabs(want);
 }
 AttributeValue is_identity(Arguments a) {
   Ints p = ints(a, 0);
   return std::is_sorted(p.begin(), p.end()) && is_permutation(p);
 }
-AttributeValue moves_only_ones(Arguments a) {  // transpose(x, p) keeps the row-major bytes: dimensions other than 1 stay in order
+AttributeValue moves_only_ones(
+    Arguments a) {  // transpose(x, p) keeps the row-major bytes: dimensions other than 1 stay in order
   Ints p = ints(a, 1), dims = ints(a, 0);
   int64_t last = -1;
   for (int64_t axis : p) {
@@ -185,7 +189,8 @@ AttributeValue pads_space(Arguments a) {  // pads nothing on batch and channel (
     if (low[i] < 0 || high[i] < 0 || (i < 2 && (low[i] || high[i]))) return false;
   return low.size() > 2;
 }
-AttributeValue add_pads(Arguments a) {  // spatial pads (lows, then highs) of a window, grown by a pad of the whole tensor
+AttributeValue add_pads(
+    Arguments a) {  // spatial pads (lows, then highs) of a window, grown by a pad of the whole tensor
   Ints pads = ints(a, 0), low = ints(a, 1), high = ints(a, 2);
   size_t spatial = low.size() - 2;
   pads.resize(2 * spatial, 0);
@@ -216,13 +221,20 @@ template <typename Compare>
 AttributeValue compare(Arguments a, Compare c) {
   if (std::holds_alternative<int64_t>(attribute(a, 0)) && std::holds_alternative<int64_t>(attribute(a, 1)))
     return c(integer(a, 0) <=> integer(a, 1));
-  auto list = [](const AttributeValue& v) { return std::holds_alternative<Ints>(v) || std::holds_alternative<ir::Shape>(v); };
+  auto list = [](const AttributeValue& v) {
+    return std::holds_alternative<Ints>(v) || std::holds_alternative<ir::Shape>(v);
+  };
   if (list(attribute(a, 0)) && list(attribute(a, 1)))
     return c(ints(a, 0) == ints(a, 1) ? std::strong_ordering::equal : std::strong_ordering::greater);
-  return c(ir::same_bits(attribute(a, 0), attribute(a, 1)) ? std::strong_ordering::equal : std::strong_ordering::greater);
+  return c(ir::same_bits(attribute(a, 0), attribute(a, 1)) ? std::strong_ordering::equal
+                                                           : std::strong_ordering::greater);
 }
-AttributeValue equal(Arguments a) { return compare(a, [](auto o) { return o == 0; }); }
-AttributeValue not_equal(Arguments a) { return compare(a, [](auto o) { return o != 0; }); }
+AttributeValue equal(Arguments a) {
+  return compare(a, [](auto o) { return o == 0; });
+}
+AttributeValue not_equal(Arguments a) {
+  return compare(a, [](auto o) { return o != 0; });
+}
 AttributeValue less(Arguments a) { return integer(a, 0) < integer(a, 1); }
 AttributeValue less_equal(Arguments a) { return integer(a, 0) <= integer(a, 1); }
 AttributeValue greater(Arguments a) { return integer(a, 0) > integer(a, 1); }
@@ -290,9 +302,12 @@ constexpr RuleFunction kFunctions[] = {
 
 constexpr OpSet kSets[] = {
     {"elementwise", "every elementwise op", [](const ir::OpInfo& i) { return i.has(ir::kElementwise); }},
-    {"unary", "elementwise ops of one operand", [](const ir::OpInfo& i) { return i.has(ir::kElementwise) && i.operands.size() == 1; }},
-    {"binary", "elementwise ops of two operands", [](const ir::OpInfo& i) { return i.has(ir::kElementwise) && i.operands.size() == 2; }},
-    {"commutative", "binary ops whose operands may be swapped", [](const ir::OpInfo& i) { return i.has(ir::kCommutative); }},
+    {"unary", "elementwise ops of one operand",
+     [](const ir::OpInfo& i) { return i.has(ir::kElementwise) && i.operands.size() == 1; }},
+    {"binary", "elementwise ops of two operands",
+     [](const ir::OpInfo& i) { return i.has(ir::kElementwise) && i.operands.size() == 2; }},
+    {"commutative", "binary ops whose operands may be swapped",
+     [](const ir::OpInfo& i) { return i.has(ir::kCommutative); }},
     {"reduction", "reductions along axes", [](const ir::OpInfo& i) { return i.has(ir::kReduction); }},
 };
 

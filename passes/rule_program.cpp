@@ -40,10 +40,11 @@ void RuleProgram::error(const Expr& at, std::string message) const {
 }
 
 bool RuleProgram::builds_class(const Expr& e) const {
-  return e.kind == Expr::Kind::call && (is_op_variable(e.name) || (ir::op_from_string(e.name) && !find_rule_function(e.name)) ||
-                                        (ir::op_from_string(e.name) && std::any_of(e.children.begin(), e.children.end(), [&](const Expr& c) {
-                                           return index(class_names, c.name) >= 0 || builds_class(c);
-                                         })));
+  return e.kind == Expr::Kind::call &&
+         (is_op_variable(e.name) || (ir::op_from_string(e.name) && !find_rule_function(e.name)) ||
+          (ir::op_from_string(e.name) && std::any_of(e.children.begin(), e.children.end(), [&](const Expr& c) {
+             return index(class_names, c.name) >= 0 || builds_class(c);
+           })));
 }
 
 size_t RuleProgram::operand_count(const Expr& e, const ir::OpInfo& info) const {
@@ -82,11 +83,13 @@ void RuleProgram::check_expression(const Expr& e, bool attribute, std::vector<st
         error(e, fmt::format("nothing binds '{}'", e.name));
       }
       return;
-    case Expr::Kind::call: return check_call(e, attribute, bound);
+    case Expr::Kind::call:
+      return check_call(e, attribute, bound);
     case Expr::Kind::list:
       for (const Expr& c : e.children) check_expression(c, true, bound);
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -138,13 +141,16 @@ RuleValue RuleProgram::value(Scope& scope, const Expr& e) const {
     case Expr::Kind::number:
       if (e.integer) return ir::AttributeValue(*e.integer);
       return ir::AttributeValue(e.number);
-    case Expr::Kind::text: return ir::AttributeValue(e.name);
+    case Expr::Kind::text:
+      return ir::AttributeValue(e.name);
     case Expr::Kind::list: {
       std::vector<int64_t> list;
       for (const Expr& c : e.children) {
         ir::AttributeValue v = attribute(scope, c);
-        if (auto* n = std::get_if<int64_t>(&v)) list.push_back(*n);
-        else throw RuleRefusal{"a list holds something else than integers"};
+        if (auto* n = std::get_if<int64_t>(&v))
+          list.push_back(*n);
+        else
+          throw RuleRefusal{"a list holds something else than integers"};
       }
       return ir::AttributeValue(list);
     }
@@ -152,7 +158,8 @@ RuleValue RuleProgram::value(Scope& scope, const Expr& e) const {
       if (e.name == "true" || e.name == "false") return ir::AttributeValue(e.name == "true");
       if (e.name == scope.element_name) return &facts_[scope.graph.find(scope.element)];
       if (auto it = scope.lets.find(e.name); it != scope.lets.end()) return it->second;
-      if (auto it = scope.class_lets.find(e.name); it != scope.class_lets.end()) return &facts_[scope.graph.find(it->second)];
+      if (auto it = scope.class_lets.find(e.name); it != scope.class_lets.end())
+        return &facts_[scope.graph.find(it->second)];
       if (int i = index(class_names, e.name); i >= 0) return &facts_[scope.graph.find(scope.match.classes[i])];
       if (int i = index(slot_names, e.name); i >= 0) return language_.value(scope.match.attributes[i]);
       throw RuleRefusal{"unbound name " + e.name};
@@ -164,8 +171,10 @@ RuleValue RuleProgram::value(Scope& scope, const Expr& e) const {
       for (const Expr& c : e.children) arguments.push_back(value(scope, c));
       return function->apply(arguments);
     }
-    case Expr::Kind::type: return ir::AttributeValue(e.tensor_type->dtype);
-    default: throw RuleRefusal{"no value"};
+    case Expr::Kind::type:
+      return ir::AttributeValue(e.tensor_type->dtype);
+    default:
+      throw RuleRefusal{"no value"};
   }
 }
 
@@ -179,8 +188,10 @@ egraph::ApplyResult RuleProgram::apply(egraph::EGraph& graph, const egraph::Subs
   try {
     Scope scope{graph, &graph, match, {}, {}, {}, {}};
     for (const auto& [name, e] : source_.lets) {
-      if (builds_class(e)) scope.class_lets.insert_or_assign(name, build(scope, e));
-      else scope.lets.insert_or_assign(name, value(scope, e));
+      if (builds_class(e))
+        scope.class_lets.insert_or_assign(name, build(scope, e));
+      else
+        scope.lets.insert_or_assign(name, value(scope, e));
     }
     std::vector<ClassId> results;
     for (const Expr& root : source_.right) results.push_back(build(scope, root));
@@ -202,9 +213,12 @@ ClassId RuleProgram::build(Scope& scope, const Expr& e) const {
       if (i < 0) throw RuleRefusal{"no value is named " + e.name};
       return scope.match.classes[i];
     }
-    case Expr::Kind::number: return build_number(scope, e.number);
-    case Expr::Kind::call: return build_op(scope, e);
-    default: throw RuleRefusal{"expected a value"};
+    case Expr::Kind::number:
+      return build_number(scope, e.number);
+    case Expr::Kind::call:
+      return build_op(scope, e);
+    default:
+      throw RuleRefusal{"expected a value"};
   }
 }
 
@@ -234,7 +248,8 @@ void RuleProgram::build_operands(Scope& scope, const Expr& e, size_t count, std:
   }
 }
 
-ir::Attributes RuleProgram::build_attributes(Scope& scope, const Expr& e, const ir::OpInfo& info, size_t operands) const {
+ir::Attributes RuleProgram::build_attributes(Scope& scope, const Expr& e, const ir::OpInfo& info,
+                                             size_t operands) const {
   ir::Attributes attributes;
   size_t next = 0;
   for (size_t i = operands; i < e.children.size(); ++i) {
@@ -260,7 +275,8 @@ ClassId RuleProgram::build_op(Scope& scope, const Expr& e) const {
     build_operands(scope, e, e.children.size(), children);
     return scope.mutable_graph->add(egraph::SymbolId(scope.match.attributes[index(slot_names, e.name)]), children);
   }
-  if (e.name == "slice" && e.children.size() > 1 && e.children[1].kind == Expr::Kind::range) return build_slice(scope, e);
+  if (e.name == "slice" && e.children.size() > 1 && e.children[1].kind == Expr::Kind::range)
+    return build_slice(scope, e);
   auto op = ir::op_from_string(e.name);
   if (!op) {  // a function of attributes: its number, as a value
     ir::AttributeValue v = attribute(scope, e);
@@ -281,7 +297,8 @@ ClassId RuleProgram::build_op(Scope& scope, const Expr& e) const {
 /// x[a:b, :, n:]: axes not named are taken whole.
 ClassId RuleProgram::build_slice(Scope& scope, const Expr& e) const {
   ClassId x = build(scope, e.children[0]);
-  std::vector<int64_t> dims = ir::to_ints(facts_[scope.graph.find(x)].type().shape), starts(dims.size(), 0), ends = dims;
+  std::vector<int64_t> dims = ir::to_ints(facts_[scope.graph.find(x)].type().shape), starts(dims.size(), 0),
+                       ends = dims;
   if (e.children.size() - 1 > dims.size()) throw RuleRefusal{"more ranges than axes"};
   auto bound = [&](const Expr& b, int64_t fallback, int64_t size) {
     if (b.kind == Expr::Kind::name && b.name.empty()) return fallback;
@@ -297,7 +314,9 @@ ClassId RuleProgram::build_slice(Scope& scope, const Expr& e) const {
     ends[i - 1] = bound(range.children[1], dims[i - 1], dims[i - 1]);
   }
   return add_op(*scope.mutable_graph, language_, ir::Op::slice, std::span(&x, 1),
-                {{"starts", ir::to_shape(starts)}, {"ends", ir::to_shape(ends)}, {"steps", std::vector<int64_t>(dims.size(), 1)}});
+                {{"starts", ir::to_shape(starts)},
+                 {"ends", ir::to_shape(ends)},
+                 {"steps", std::vector<int64_t>(dims.size(), 1)}});
 }
 
 }  // namespace weft::passes

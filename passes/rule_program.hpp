@@ -28,7 +28,8 @@ class RuleProgram {
   std::vector<std::pair<uint32_t, double>> literals;  ///< class variables that must be this number throughout
   uint32_t slots = 0;
 
-  /// Throws Error(parse) where conditions or the right side use a name that nothing binds, an unknown function, op or arity.
+  /// Throws Error(parse) where conditions or the right side use a name that nothing binds, an unknown function, op or
+  /// arity.
   void check_names() const;
   bool holds(const egraph::EGraph& graph, const egraph::Substitution& match) const;
   egraph::ApplyResult apply(egraph::EGraph& graph, const egraph::Substitution& match) const;

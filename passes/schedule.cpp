@@ -35,12 +35,14 @@ class Scheduler {
   void place_leaves() {
     for (ir::NodeId id : graph_.inputs()) {
       const ir::Node& node = graph_.node(id);
-      storage_[id.value] = {new_buffer(ir::Placement::input, node.types[0], static_cast<uint32_t>(plan_.inputs.size()))};
+      storage_[id.value] = {
+          new_buffer(ir::Placement::input, node.types[0], static_cast<uint32_t>(plan_.inputs.size()))};
       plan_.inputs.push_back({node.name, node.types[0], storage_[id.value][0]});
     }
     for (ir::NodeId id : graph_.parameters()) {
       const ir::Node& node = graph_.node(id);
-      storage_[id.value] = {new_buffer(ir::Placement::parameter, node.types[0], static_cast<uint32_t>(plan_.parameters.size()))};
+      storage_[id.value] = {
+          new_buffer(ir::Placement::parameter, node.types[0], static_cast<uint32_t>(plan_.parameters.size()))};
       plan_.parameters.push_back({node.name, node.types[0], storage_[id.value][0]});
       fixed_[id.value] = true;
     }
@@ -50,9 +52,11 @@ class Scheduler {
     const ir::Node& node = graph_.node(id);
     switch (node.op) {
       case ir::Op::input:
-      case ir::Op::parameter: return;
+      case ir::Op::parameter:
+        return;
       case ir::Op::constant:
-        storage_[id.value] = {new_buffer(ir::Placement::constant, node.types[0], static_cast<uint32_t>(plan_.constants.size()))};
+        storage_[id.value] = {
+            new_buffer(ir::Placement::constant, node.types[0], static_cast<uint32_t>(plan_.constants.size()))};
         plan_.constants.push_back(node.tensor);
         fixed_[id.value] = true;
         return;
@@ -60,8 +64,10 @@ class Scheduler {
         storage_[id.value] = {buffer(node.operands[0])};
         fixed_[id.value] = fixed_[node.operands[0].node.value];
         return;
-      case ir::Op::kernel: return add_step(id, node);
-      default: WEFT_CHECK(false, "'{}' in a lowered graph", ir::to_string(node.op));
+      case ir::Op::kernel:
+        return add_step(id, node);
+      default:
+        WEFT_CHECK(false, "'{}' in a lowered graph", ir::to_string(node.op));
     }
   }
 
@@ -83,7 +89,8 @@ class Scheduler {
       step.outputs.push_back(new_buffer(fixed ? ir::Placement::bound : ir::Placement::arena, type));
       storage_[id.value].push_back(step.outputs.back());
     }
-    if (fixed) step.operands.assign(step.operands.size(), ir::OperandKind::value);  // the prologue runs once: nothing to pack
+    if (fixed)
+      step.operands.assign(step.operands.size(), ir::OperandKind::value);  // the prologue runs once: nothing to pack
     ask_resources(step, fixed ? 1 : plan_.threads);
     (fixed ? plan_.prologue : plan_.steps).push_back(std::move(step));
   }

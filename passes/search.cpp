@@ -42,20 +42,32 @@ egraph::Limits limits_of(const Options& options, size_t nodes) {
 
 class Search {
  public:
-  Search(const ir::Graph& source, std::span<const ir::Target* const> targets, const Options& options, CompileReport& report)
-      : source_(source), targets_(targets), options_(options), report_(report), language_(source), facts_(language_),
-        graph_(language_, &facts_), compiler_(language_, facts_) {}
+  Search(const ir::Graph& source, std::span<const ir::Target* const> targets, const Options& options,
+         CompileReport& report)
+      : source_(source),
+        targets_(targets),
+        options_(options),
+        report_(report),
+        language_(source),
+        facts_(language_),
+        graph_(language_, &facts_),
+        compiler_(language_, facts_) {}
 
-  void insert_source() { inserted_ = insert(source_, graph_, language_); graph_.rebuild(); }
+  void insert_source() {
+    inserted_ = insert(source_, graph_, language_);
+    graph_.rebuild();
+  }
 
   std::string saturate() {
     std::vector<egraph::Rule> rules;
     std::vector<egraph::Phase> phases;
-    for (std::string_view phase : kPhases) phases.push_back({std::string(phase), {}, limits_of(options_, graph_.node_count()), {}, {}});
+    for (std::string_view phase : kPhases)
+      phases.push_back({std::string(phase), {}, limits_of(options_, graph_.node_count()), {}, {}});
     for (const RuleSource& source : all_rules(targets_)) {
       if (!allowed(source, options_.precision)) continue;
       for (const std::string& phase : source.phases)
-        phases[std::find(std::begin(kPhases), std::end(kPhases), phase) - std::begin(kPhases)].rules.push_back(static_cast<uint32_t>(rules.size()));
+        phases[std::find(std::begin(kPhases), std::end(kPhases), phase) - std::begin(kPhases)].rules.push_back(
+            static_cast<uint32_t>(rules.size()));
       rules.push_back(compiler_.compile(source));
     }
     egraph::Runner runner(graph_, std::move(rules), &compiler_);
@@ -66,7 +78,8 @@ class Search {
       egraph::PhaseReport result = runner.run(phase);
       report(result);
       stops += fmt::format("{}{} {}", stops.empty() ? "" : ", ", phase.name, egraph::to_string(result.stop));
-      if (result.stop != egraph::StopReason::saturated && result.grower()) stops += fmt::format(" (grown by {})", result.grower()->name);
+      if (result.stop != egraph::StopReason::saturated && result.grower())
+        stops += fmt::format(" (grown by {})", result.grower()->name);
     }
     report_.stop_reason = stops;
     return fmt::format("{} nodes, {} classes: {}", graph_.node_count(), graph_.class_count(), stops);
@@ -76,7 +89,8 @@ class Search {
     FusionLimits limits;
     if (options_.level >= 3) limits.per_class = 40;
     fusion_ = add_kernels(graph_, language_, facts_, targets_, std::max(1, options_.threads), limits);
-    for (const auto& [reason, count] : fusion_.refusals) log(LogLevel::debug, "fusion: {} candidates refused: {}", count, reason);
+    for (const auto& [reason, count] : fusion_.refusals)
+      log(LogLevel::debug, "fusion: {} candidates refused: {}", count, reason);
     return fmt::format("{} candidates, {} kernels", fusion_.candidates, fusion_.kernels.size());
   }
 
@@ -89,14 +103,16 @@ class Search {
     egraph::ExtractOptions how;
     how.fuel = options_.level <= 1 ? 0 : options_.level == 2 ? kExtractionFuel : 20 * kExtractionFuel;
     if (options_.time_limit > 0) how.milliseconds = static_cast<uint64_t>(options_.time_limit * 1000);
-    choice_ = egraph::extract(*frozen_, roots, [&](NodeId node) { return cost(node); }, how);
+    choice_ = egraph::extract(
+        *frozen_, roots, [&](NodeId node) { return cost(node); }, how);
     result.cost = choice_.cost;
     result.lower_bound = choice_.lower_bound;
     result.proven = choice_.proven;
     result.egraph_nodes = static_cast<int64_t>(graph_.node_count());
     result.egraph_classes = static_cast<int64_t>(graph_.class_count());
     result.lowered = rebuild_graph(roots);
-    return fmt::format("cost {} ns, lower bound {}{}", choice_.cost, choice_.lower_bound, choice_.proven ? ", proven" : "");
+    return fmt::format("cost {} ns, lower bound {}{}", choice_.cost, choice_.lower_bound,
+                       choice_.proven ? ", proven" : "");
   }
 
   std::string picture(const PictureOptions& how) const {
@@ -113,7 +129,9 @@ class Search {
  private:
   void report(const egraph::PhaseReport& phase) {
     for (const egraph::RuleReport& r : phase.rules)
-      if (r.matches) report_.rules.push_back({r.name, r.origin, static_cast<int64_t>(r.matches), static_cast<int64_t>(r.applied), static_cast<int64_t>(r.refused)});
+      if (r.matches)
+        report_.rules.push_back({r.name, r.origin, static_cast<int64_t>(r.matches), static_cast<int64_t>(r.applied),
+                                 static_cast<int64_t>(r.refused)});
   }
 
   std::optional<uint64_t> cost(NodeId node) const {
@@ -123,13 +141,15 @@ class Search {
       case ir::Op::input:
       case ir::Op::parameter:
       case ir::Op::constant:
-      case ir::Op::reshape: return 0;
+      case ir::Op::reshape:
+        return 0;
       case ir::Op::kernel: {
         auto known = fusion_.kernels.find(node);
         if (known == fusion_.kernels.end()) return std::nullopt;
         return std::max<uint64_t>(1, known->second.nanoseconds);
       }
-      default: break;
+      default:
+        break;
     }
     for (ClassId child : graph_.children(node))
       if (!facts_[graph_.find(child)].fixed) return std::nullopt;
@@ -140,7 +160,8 @@ class Search {
     ir::Graph out(source_.name());
     std::vector<ir::Value> value_of(graph_.id_bound());
     name_classes();
-    for (ir::NodeId id : source_.inputs()) leaves_[id.value] = out.input(source_.node(id).name, source_.node(id).types[0]);
+    for (ir::NodeId id : source_.inputs())
+      leaves_[id.value] = out.input(source_.node(id).name, source_.node(id).types[0]);
     for (ir::NodeId id : source_.parameters())
       leaves_[id.value] = out.parameter(source_.node(id).name, source_.node(id).types[0], source_.node(id).tensor);
     for (NodeId node : egraph::chosen_order(*frozen_, roots, choice_)) {
@@ -162,9 +183,12 @@ class Search {
     if (op == kGetOp) return {operands[0].node, language_.index_of(symbol)};
     switch (static_cast<ir::Op>(op)) {
       case ir::Op::input:
-      case ir::Op::parameter: return leaves_[language_.attributes(symbol)];
-      case ir::Op::constant: return out.constant(language_.constant_of(symbol));
-      default: break;
+      case ir::Op::parameter:
+        return leaves_[language_.attributes(symbol)];
+      case ir::Op::constant:
+        return out.constant(language_.constant_of(symbol));
+      default:
+        break;
     }
     return {out.add(static_cast<ir::Op>(op), operands, *language_.attributes_of(symbol), provenance(node)), 0};
   }
@@ -172,7 +196,8 @@ class Search {
   void name_classes() {
     for (size_t n = 0; n < source_.size(); ++n) {
       ClassId id = inserted_.class_of_node[n];
-      if (id.valid() && !source_.node(ir::NodeId(n)).name.empty()) names_.try_emplace(graph_.find(id), source_.node(ir::NodeId(n)).name);
+      if (id.valid() && !source_.node(ir::NodeId(n)).name.empty())
+        names_.try_emplace(graph_.find(id), source_.node(ir::NodeId(n)).name);
     }
   }
 
@@ -204,8 +229,8 @@ class Search {
 
 }  // namespace
 
-SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options, PassRunner& run,
-                    CompileReport& report) {
+SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
+                    PassRunner& run, CompileReport& report) {
   SearchResult result;
   Search search(graph, targets, options, report);
   run.graph_pass("insert", graph, [&] { search.insert_source(); });

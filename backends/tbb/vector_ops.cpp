@@ -307,10 +307,11 @@ Table make_table() {
   WEFT_U(neg)
   WEFT_U(abs)
   WEFT_U(sign)
-  WEFT_U(sqrt) WEFT_U(rsqrt) WEFT_U(reciprocal) WEFT_U(exp) WEFT_U(log) WEFT_U(tanh) WEFT_U(erf) WEFT_U(sigmoid)
-      WEFT_U(relu) WEFT_U(softplus) WEFT_U(silu) WEFT_U(hard_swish) WEFT_U(floor) WEFT_U(ceil) WEFT_U(round)
-          WEFT_U(leaky_relu) WEFT_U(elu) WEFT_U(hard_sigmoid) WEFT_U(gelu_erf) WEFT_U(gelu_tanh) WEFT_U(square)
-              WEFT_U(cube) WEFT_U(sqrt_pow)
+  WEFT_U(sqrt)
+  WEFT_U(rsqrt) WEFT_U(reciprocal) WEFT_U(exp) WEFT_U(log) WEFT_U(tanh) WEFT_U(erf) WEFT_U(sigmoid) WEFT_U(relu)
+      WEFT_U(softplus) WEFT_U(silu) WEFT_U(hard_swish) WEFT_U(floor) WEFT_U(ceil) WEFT_U(round) WEFT_U(leaky_relu)
+          WEFT_U(elu) WEFT_U(hard_sigmoid) WEFT_U(gelu_erf) WEFT_U(gelu_tanh) WEFT_U(square) WEFT_U(cube)
+              WEFT_U(sqrt_pow)
 #undef WEFT_U
                   at(VectorOp::is_nan)[0] = unary<F32, Bool, is_nan_f>;
   at(VectorOp::is_inf)[0] = unary<F32, Bool, is_inf_f>;
@@ -327,7 +328,8 @@ Table make_table() {
   WEFT_B(add, F32)
   WEFT_B(sub, F32)
   WEFT_B(mul, F32)
-  WEFT_B(div, F32) WEFT_B(max, F32) WEFT_B(min, F32) WEFT_B(equal, Bool) WEFT_B(not_equal, Bool) WEFT_B(less, Bool)
+  WEFT_B(div, F32)
+  WEFT_B(max, F32) WEFT_B(min, F32) WEFT_B(equal, Bool) WEFT_B(not_equal, Bool) WEFT_B(less, Bool)
       WEFT_B(less_equal, Bool) WEFT_B(greater, Bool) WEFT_B(greater_equal, Bool)
 #undef WEFT_B
 #define WEFT_L(name, F)                  \
@@ -471,12 +473,13 @@ std::optional<VectorForm> vector_form(const ir::Node& node, const ir::DType* ope
       WEFT_SAME(neg, 1)
       WEFT_SAME(abs, 1)
       WEFT_SAME(sign, 1)
-      WEFT_SAME(sqrt, 1) WEFT_SAME(rsqrt, 1) WEFT_SAME(reciprocal, 1) WEFT_SAME(exp, 1) WEFT_SAME(log, 1)
-          WEFT_SAME(tanh, 1) WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1) WEFT_SAME(softplus, 1)
-              WEFT_SAME(silu, 1) WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1) WEFT_SAME(round, 1)
-                  WEFT_SAME(is_nan, 1) WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2) WEFT_SAME(mul, 2)
-                      WEFT_SAME(div, 2) WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2) WEFT_SAME(not_equal, 2)
-                          WEFT_SAME(less, 2) WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2) WEFT_SAME(greater_equal, 2)
+      WEFT_SAME(sqrt, 1)
+      WEFT_SAME(rsqrt, 1) WEFT_SAME(reciprocal, 1) WEFT_SAME(exp, 1) WEFT_SAME(log, 1) WEFT_SAME(tanh, 1)
+          WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1) WEFT_SAME(softplus, 1) WEFT_SAME(silu, 1)
+              WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1) WEFT_SAME(round, 1) WEFT_SAME(is_nan, 1)
+                  WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2) WEFT_SAME(mul, 2) WEFT_SAME(div, 2)
+                      WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2) WEFT_SAME(not_equal, 2) WEFT_SAME(less, 2)
+                          WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2) WEFT_SAME(greater_equal, 2)
 #undef WEFT_SAME
                               default : return {};
   }

@@ -1,8 +1,8 @@
 #include "egraph/extraction/must_sets.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <deque>
+#include <utility>
 
 namespace weft::egraph::extraction {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 #include <queue>
+#include <utility>
 
 namespace weft::egraph::extraction {
 
@@ -96,8 +96,7 @@ void Problem::compact() {
   nodes = std::move(kept), required = std::move(kept_required);
 }
 
-Index::Index(const Problem& problem)
-    : member_begin(problem.class_count() + 1), user_begin(problem.class_count() + 1) {
+Index::Index(const Problem& problem) : member_begin(problem.class_count() + 1), user_begin(problem.class_count() + 1) {
   for (const Problem::Node& node : problem.nodes) {
     if (!node.alive) continue;
     ++member_begin[node.owner + 1];
@@ -120,7 +119,9 @@ Index::Index(const Problem& problem)
 
 Trees tree_optimum(const Problem& problem, const Index& index, std::span<const uint64_t> price, Budget& budget) {
   const uint32_t classes = problem.class_count();
-  Trees trees{{}, std::vector<uint32_t>(classes, kNone), std::vector<uint64_t>(classes, kInfinite),
+  Trees trees{{},
+              std::vector<uint32_t>(classes, kNone),
+              std::vector<uint64_t>(classes, kInfinite),
               std::vector<uint32_t>(classes, kNone)};
   std::vector<uint32_t> waiting(problem.nodes.size());
   std::vector<uint64_t> sum(problem.nodes.size());

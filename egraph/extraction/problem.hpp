@@ -44,8 +44,9 @@ class Bundles {
   std::vector<Cell> cells_;
 };
 
-/// Choose one node in every required class and in every class that a chosen node has as a child, without a cycle, so that
-/// the sum of the costs of the chosen nodes is least. `paid` is already part of every answer, and `settled` its picks.
+/// Choose one node in every required class and in every class that a chosen node has as a child, without a cycle, so
+/// that the sum of the costs of the chosen nodes is least. `paid` is already part of every answer, and `settled` its
+/// picks.
 struct Problem {
   struct Node {
     uint64_t cost = 0;
@@ -69,8 +70,12 @@ struct Problem {
 /// Rows class -> members and class -> nodes that use it, over live nodes.
 struct Index {
   explicit Index(const Problem& problem);
-  std::span<const uint32_t> members(uint32_t id) const { return {member.data() + member_begin[id], member.data() + member_begin[id + 1]}; }
-  std::span<const uint32_t> users(uint32_t id) const { return {user.data() + user_begin[id], user.data() + user_begin[id + 1]}; }
+  std::span<const uint32_t> members(uint32_t id) const {
+    return {member.data() + member_begin[id], member.data() + member_begin[id + 1]};
+  }
+  std::span<const uint32_t> users(uint32_t id) const {
+    return {user.data() + user_begin[id], user.data() + user_begin[id + 1]};
+  }
   std::vector<uint32_t> member_begin, member, user_begin, user;
 };
 

@@ -94,7 +94,8 @@ class Reducer {
     do {
       problem_.compact();
       if (!drop_hopeless()) return false;
-    } while (!budget_.exhausted() && (changed_ || drop_costlier() || settle_required() || inline_classes() || use_must_sets()));
+    } while (!budget_.exhausted() &&
+             (changed_ || drop_costlier() || settle_required() || inline_classes() || use_must_sets()));
     return true;
   }
 
@@ -255,7 +256,8 @@ class Reducer {
     for (uint32_t id = 0; id < problem_.class_count(); ++id)
       if (problem_.required[id]) require_all(must.of(id));
     for (Problem::Node& node : problem_.nodes) {
-      if (std::any_of(node.children.begin(), node.children.end(), [&](uint32_t c) { return must.contains(c, node.owner); })) {
+      if (std::any_of(node.children.begin(), node.children.end(),
+                      [&](uint32_t c) { return must.contains(c, node.owner); })) {
         node.alive = false;
         changed_ = true;
         continue;

@@ -19,7 +19,11 @@ namespace {
 class Greedy {
  public:
   Greedy(const Problem& problem, const Index& index, const Trees& trees, Budget& budget)
-      : problem_(problem), index_(index), trees_(trees), budget_(budget), total_(problem.class_count()),
+      : problem_(problem),
+        index_(index),
+        trees_(trees),
+        budget_(budget),
+        total_(problem.class_count()),
         mark_(problem.class_count()) {}
 
   Upper run() {

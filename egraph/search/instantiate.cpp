@@ -47,7 +47,9 @@ void TemplateProgram::plan_plain() {
 
 void TemplateProgram::build_plain(EGraph& graph, const uint32_t* variables, std::vector<ClassId>& made) const {
   ClassId values[kMaxSteps], children[kMaxArity];
-  const auto value = [&](Operand operand) { return operand.variable ? ClassId(variables[operand.number]) : values[operand.number]; };
+  const auto value = [&](Operand operand) {
+    return operand.variable ? ClassId(variables[operand.number]) : values[operand.number];
+  };
   for (size_t i = 0; i < steps_.size(); ++i) {
     ClassId* end = children;
     for (Operand operand : steps_[i].children) *end++ = value(operand);
@@ -57,9 +59,12 @@ void TemplateProgram::build_plain(EGraph& graph, const uint32_t* variables, std:
   for (Operand root : step_roots_) made.push_back(value(root));
 }
 
-bool TemplateProgram::stands(const EGraph& graph, const FrozenGraph& frozen, const ClassId* variables, const ClassId* roots) const {
+bool TemplateProgram::stands(const EGraph& graph, const FrozenGraph& frozen, const ClassId* variables,
+                             const ClassId* roots) const {
   ClassId values[kMaxSteps], children[kMaxArity];
-  const auto value = [&](Operand operand) { return operand.variable ? variables[operand.number] : values[operand.number]; };
+  const auto value = [&](Operand operand) {
+    return operand.variable ? variables[operand.number] : values[operand.number];
+  };
   for (size_t i = 0; i < steps_.size(); ++i) {
     ClassId* end = children;
     for (Operand operand : steps_[i].children) *end++ = value(operand);
@@ -118,10 +123,15 @@ std::optional<Refusal> TemplateProgram::evaluate(Part part, EGraph& graph, RuleH
                                                  uint32_t element, ClassId element_class) {
   const Template::Node& node = source_.parts()[part];
   switch (node.kind) {
-    case Kind::variable: values_[part] = match.classes[node.number]; break;
-    case Kind::element: values_[part] = element_class; break;
+    case Kind::variable:
+      values_[part] = match.classes[node.number];
+      break;
+    case Kind::element:
+      values_[part] = element_class;
+      break;
     case Kind::splice:
-    case Kind::map: break;
+    case Kind::map:
+      break;
     case Kind::apply:
       gather_children(node, match, children_);
       values_[part] = EGraph::class_alias(graph.add_node(SymbolId(node.number), children_));

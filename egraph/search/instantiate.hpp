@@ -14,8 +14,8 @@ class TemplateProgram {
 
   /// Adds the right sides. On success the classes of the roots stand in `made` (as aliases of the nodes made).
   std::optional<Refusal> build(EGraph& graph, RuleHost* host, const Substitution& match, std::vector<ClassId>& made);
-  /// Only variables and known symbols over them: the two functions below may be used, which need nothing but the classes
-  /// bound by the variables.
+  /// Only variables and known symbols over them: the two functions below may be used, which need nothing but the
+  /// classes bound by the variables.
   bool plain() const { return plain_; }
   void build_plain(EGraph& graph, const uint32_t* variables, std::vector<ClassId>& made) const;
   /// Whether the right sides already stand in the classes `roots`. On a rebuilt graph; thread-safe.

@@ -43,9 +43,9 @@ struct SearchContext {
 /// The matches of one block of candidates.
 struct MatchBlock {
   std::vector<uint32_t> matches;  ///< Program::width numbers each
-  uint64_t count = 0;     ///< matches in the list
-  uint64_t found = 0;     ///< also those dropped because their right side already stands
-  uint64_t bindings = 0;  ///< candidates tried
+  uint64_t count = 0;             ///< matches in the list
+  uint64_t found = 0;             ///< also those dropped because their right side already stands
+  uint64_t bindings = 0;          ///< candidates tried
   bool cut = false;               ///< a bound stopped it: the list is not complete
 };
 

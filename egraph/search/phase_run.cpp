@@ -80,7 +80,8 @@ bool PhaseRun::iterate() {
   try {
     now_.congruences = graph_.rebuild();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::limit || !graph_.full()) throw error.within(fmt::format("rebuild in phase {}", phase_.name));
+    if (error.code() != ErrorCode::limit || !graph_.full())
+      throw error.within(fmt::format("rebuild in phase {}", phase_.name));
     hit_room_limit();  // the analysis wanted to add a node
     graph_.set_limits(0, 0);
     graph_.rebuild();
@@ -105,7 +106,8 @@ std::vector<RuleSearch> PhaseRun::make_searches() {
     search.rule = state.rule;
     search.since = state.rule->rule->incremental ? state.since : 0;
     const size_t banned = report_.rules[&state - states_.data()].times_banned;
-    if (state.backoff.match_limit) search.max_matches = uint64_t{state.backoff.match_limit} << std::min<size_t>(banned, 32);
+    if (state.backoff.match_limit)
+      search.max_matches = uint64_t{state.backoff.match_limit} << std::min<size_t>(banned, 32);
     searches.push_back(std::move(search));
   }
   return searches;
@@ -176,8 +178,8 @@ void PhaseRun::apply_all(const FrozenGraph& frozen, std::vector<RuleSearch>& sea
   report_.fuel += now_.fuel;
 }
 
-/// Matches are applied newest root first: small new terms become equal before the larger ones above them are built, which
-/// on long associative chains makes twenty times fewer nodes that rebuild then finds congruent.
+/// Matches are applied newest root first: small new terms become equal before the larger ones above them are built,
+/// which on long associative chains makes twenty times fewer nodes that rebuild then finds congruent.
 void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search) {
   MatchReader reader(search.rule->program, frozen);
   const size_t width = search.rule->program.width();
@@ -194,7 +196,8 @@ void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSear
 
 void PhaseRun::apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match) {
   const size_t nodes = graph_.id_bound(), merges = now_.merges;
-  if (std::optional<Refusal> refusal = make(states_[slot], reader, match)) return refuse(slot, std::move(refusal->reason));
+  if (std::optional<Refusal> refusal = make(states_[slot], reader, match))
+    return refuse(slot, std::move(refusal->reason));
   reader.roots(match, roots_);
   if (!merge_roots(slot)) return;
   if (graph_.id_bound() != nodes || now_.merges != merges) ++report_.rules[slot].applied;
@@ -212,7 +215,8 @@ std::optional<Refusal> PhaseRun::make(RuleState& state, MatchReader& reader, std
   if (Refusal* refusal = std::get_if<Refusal>(&result)) return std::move(*refusal);
   made_ = std::move(std::get<std::vector<ClassId>>(result));
   if (made_.size() != substitution.root_classes.size())
-    fail(ErrorCode::invalid_argument, "the applier gave {} classes for {} roots", made_.size(), substitution.root_classes.size());
+    fail(ErrorCode::invalid_argument, "the applier gave {} classes for {} roots", made_.size(),
+         substitution.root_classes.size());
   return std::nullopt;
 }
 

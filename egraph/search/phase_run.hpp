@@ -19,8 +19,8 @@ class PhaseRun {
     CompiledRule* rule;
     uint32_t index;  // in the runner
     Backoff backoff;
-    uint32_t since = 0;         // epoch of the last complete search
-    size_t banned_until = 0;    // first iteration in which it runs again
+    uint32_t since = 0;       // epoch of the last complete search
+    size_t banned_until = 0;  // first iteration in which it runs again
   };
   class Native;
 
@@ -47,13 +47,13 @@ class PhaseRun {
   PhaseReport report_;
   IterationReport now_;
   std::optional<StopReason> stop_;
-  std::vector<ClassId> made_;   // per root of the match at hand
+  std::vector<ClassId> made_;  // per root of the match at hand
   std::vector<NodeId> roots_;
   SearchContext context_;
   uint64_t nodes_made_at_start_ = 0;  // of the iteration
   size_t steps_ = 0;
   bool applying_ends_ = false;
-  bool held_back_ = false;            // a rule was banned or cut in this iteration
+  bool held_back_ = false;  // a rule was banned or cut in this iteration
 };
 
 }  // namespace weft::egraph

@@ -21,20 +21,21 @@ struct Step {
   };
   uint32_t op = kNone, matcher = kNone, application = kNone;
   uint32_t from = kNone, position = 0;
-  uint32_t own = kNone;             ///< register that receives the node's class (root, up), or kNone
-  uint32_t equal_to = kNone;        ///< application whose children must equal this node's (a sequence variable again), or kNone
-  bool any_children = false;        ///< a sequence variable takes them all
+  uint32_t own = kNone;  ///< register that receives the node's class (root, up), or kNone
+  uint32_t equal_to =
+      kNone;  ///< application whose children must equal this node's (a sequence variable again), or kNone
+  bool any_children = false;  ///< a sequence variable takes them all
   std::vector<Child> children;
   /// For incremental search: the registers from which later steps go down that are bound before this step...
   std::vector<uint32_t> later_known;
-  bool later_unknown = false;       ///< ...and whether there are others
+  bool later_unknown = false;  ///< ...and whether there are others
 };
 
 struct Program {
   std::vector<Step> steps;
-  uint32_t registers = 0;                  ///< the class variables come first
-  std::vector<uint32_t> root_register;     ///< per root: a bare variable's register, or kNone
-  std::vector<uint32_t> root_application;  ///< per root: its application, or kNone
+  uint32_t registers = 0;                      ///< the class variables come first
+  std::vector<uint32_t> root_register;         ///< per root: a bare variable's register, or kNone
+  std::vector<uint32_t> root_application;      ///< per root: its application, or kNone
   std::vector<uint32_t> sequence_application;  ///< per sequence variable: the application whose children it binds
   uint32_t variables = 0, applications = 0, slots = 0;
   /// One match is this many numbers: class variables, nodes, attribute slots.

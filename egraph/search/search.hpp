@@ -1,5 +1,6 @@
 #pragma once
-// Searches many rules on one frozen graph in parallel, in waves of blocks, with the same result at any number of threads.
+// Searches many rules on one frozen graph in parallel, in waves of blocks, with the same result at any number of
+// threads.
 #include <memory>
 #include <vector>
 

@@ -4,15 +4,24 @@ namespace weft {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid_argument: return "invalid argument";
-    case ErrorCode::parse: return "parse error";
-    case ErrorCode::unsupported: return "unsupported";
-    case ErrorCode::not_found: return "not found";
-    case ErrorCode::type_mismatch: return "type mismatch";
-    case ErrorCode::out_of_range: return "out of range";
-    case ErrorCode::limit: return "limit reached";
-    case ErrorCode::io: return "input/output error";
-    case ErrorCode::internal: return "internal error";
+    case ErrorCode::invalid_argument:
+      return "invalid argument";
+    case ErrorCode::parse:
+      return "parse error";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::not_found:
+      return "not found";
+    case ErrorCode::type_mismatch:
+      return "type mismatch";
+    case ErrorCode::out_of_range:
+      return "out of range";
+    case ErrorCode::limit:
+      return "limit reached";
+    case ErrorCode::io:
+      return "input/output error";
+    case ErrorCode::internal:
+      return "internal error";
   }
   return "error";
 }
@@ -28,8 +37,9 @@ Error Error::within(std::string_view place) const {
 }
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
-  throw Error(ErrorCode::internal, message.empty() ? fmt::format("check failed: {}", condition)
-                                                   : fmt::format("check failed: {}: {}", condition, message),
+  throw Error(ErrorCode::internal,
+              message.empty() ? fmt::format("check failed: {}", condition)
+                              : fmt::format("check failed: {}: {}", condition, message),
               fmt::format("{}:{}", file, line));
 }
 

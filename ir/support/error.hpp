@@ -60,8 +60,8 @@ std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace weft::detail
 
 /// For our own bugs only, never for bad input: throws an internal Error that names the condition and its line.
-#define WEFT_CHECK(condition, ...)                                                                   \
-  do {                                                                                               \
-    if (!(condition)) [[unlikely]]                                                                   \
+#define WEFT_CHECK(condition, ...)                                                                      \
+  do {                                                                                                  \
+    if (!(condition)) [[unlikely]]                                                                      \
       ::weft::check_failed(#condition, __FILE__, __LINE__, ::weft::detail::check_message(__VA_ARGS__)); \
   } while (false)

@@ -1,5 +1,6 @@
 #pragma once
-// One log line at a time to standard error. The level comes from WEFT_LOG (error, warning, info, debug); default warning.
+// One log line at a time to standard error. The level comes from WEFT_LOG (error, warning, info, debug); default
+// warning.
 #include <fmt/format.h>
 
 #include <functional>

@@ -22,13 +22,16 @@ void run(const std::string& path, const ExtractOptions& options) {
   for (double cost : file.cost) whole &= cost == std::floor(cost);
   const double scale = whole ? 1 : 1e9;  // costs in files are numbers of any kind, ours are whole
   const ExtractResult result = extract(
-      frozen, file.roots, [&](NodeId node) { return static_cast<uint64_t>(std::llround(file.cost[node.value] * scale)); }, options);
+      frozen, file.roots,
+      [&](NodeId node) { return static_cast<uint64_t>(std::llround(file.cost[node.value] * scale)); }, options);
   const ExtractStats& s = result.stats;
-  fmt::print("{} cost {:.6f} bound {:.6f} {} {:.3f} s | {} nodes {} classes -> {} nodes {} classes {} parts, largest {} | tree {:.6f} "
-             "greedy {:.6f} landmarks {} search {} fuel {}\n",
-             path, result.cost / scale, result.lower_bound / scale, result.proven ? "proven" : "OPEN", s.seconds, s.nodes, s.classes,
-             s.reduced_nodes, s.reduced_classes, s.components, s.largest_component, s.tree_cost / scale, s.greedy_cost / scale,
-             s.landmarks, s.search_nodes, s.fuel);
+  fmt::print(
+      "{} cost {:.6f} bound {:.6f} {} {:.3f} s | {} nodes {} classes -> {} nodes {} classes {} parts, largest {} | "
+      "tree {:.6f} "
+      "greedy {:.6f} landmarks {} search {} fuel {}\n",
+      path, result.cost / scale, result.lower_bound / scale, result.proven ? "proven" : "OPEN", s.seconds, s.nodes,
+      s.classes, s.reduced_nodes, s.reduced_classes, s.components, s.largest_component, s.tree_cost / scale,
+      s.greedy_cost / scale, s.landmarks, s.search_nodes, s.fuel);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// weft_bench_egraph WORKLOAD N [--report]: runs one of the exact workloads (micro k, ac n, mm n) and prints its size and time.
+// weft_bench_egraph WORKLOAD N [--report]: runs one of the exact workloads (micro k, ac n, mm n) and prints its size
+// and time.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,7 +14,9 @@ namespace {
 
 int run(const std::string& name, int n, bool report) {
   auto start = std::chrono::steady_clock::now();
-  const std::unique_ptr<test::Workload> workload = name == "micro" ? test::micro() : name == "ac" ? test::ac(n) : test::mm(n);
+  const std::unique_ptr<test::Workload> workload = name == "micro" ? test::micro()
+                                                   : name == "ac"  ? test::ac(n)
+                                                                   : test::mm(n);
   const PhaseReport phase = workload->run(name == "micro" ? n : 0);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (report) fmt::print("{}", phase.text());

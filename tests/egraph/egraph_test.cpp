@@ -247,12 +247,14 @@ TEST_CASE("random adds and merges: invariants hold and congruence equals brute f
     graph.check();
     naive.close();
     for (uint32_t a = 0; a < ids.size(); ++a)
-      for (uint32_t b = 0; b < a; ++b) REQUIRE((graph.find(ids[a]) == graph.find(ids[b])) == (naive.find(a) == naive.find(b)));
+      for (uint32_t b = 0; b < a; ++b)
+        REQUIRE((graph.find(ids[a]) == graph.find(ids[b])) == (naive.find(a) == naive.find(b)));
     const FrozenGraph frozen(graph);
     REQUIRE(frozen.node_count() == graph.node_count());
     REQUIRE(frozen.class_count() == graph.class_count());
     for (ClassId id : frozen.classes()) {
-      std::vector<NodeId> members(frozen.nodes(id).begin(), frozen.nodes(id).end()), uses(frozen.uses(id).begin(), frozen.uses(id).end());
+      std::vector<NodeId> members(frozen.nodes(id).begin(), frozen.nodes(id).end()),
+          uses(frozen.uses(id).begin(), frozen.uses(id).end());
       std::sort(members.begin(), members.end());
       std::sort(uses.begin(), uses.end());
       REQUIRE(members == graph.nodes(id));

@@ -33,7 +33,9 @@ TEST_CASE("JSON is read back as it was written", "[egraph][json]") {
 }
 
 TEST_CASE("malformed JSON is an error that names the place", "[egraph][json]") {
-  const auto refuses = [](const char* text, const char* what) { CHECK_THROWS_WITH(read_json(text), Catch::Contains(what)); };
+  const auto refuses = [](const char* text, const char* what) {
+    CHECK_THROWS_WITH(read_json(text), Catch::Contains(what));
+  };
   refuses("", "parse error");
   refuses("[1]", "expected an object");
   refuses("{}", "'nodes'");
@@ -137,7 +139,8 @@ TEST_CASE("a chain of rewrites is explained with its rules", "[egraph][explain]"
   INFO(text);
   CHECK(text.find("f(*(id(a), 2)) = f(+(a, a))  by equal operands") == 0);
   CHECK(text.find("by (* ?x 2) => (+ ?x ?x) (test:") != std::string::npos);
-  const NodeId id_a = w.graph.lookup_node(w.terms.intern(w.terms.op("id")), std::vector<ClassId>{w.terms.lookup(w.graph, "a")});
+  const NodeId id_a =
+      w.graph.lookup_node(w.terms.intern(w.terms.op("id")), std::vector<ClassId>{w.terms.lookup(w.graph, "a")});
   const NodeId a = w.graph.lookup_node(w.terms.intern(w.terms.op("a")));
   const auto given = explain(w.graph, EGraph::class_alias(id_a), EGraph::class_alias(a));
   CHECK(explanation_text(w.graph, given, w.rules).find("id(a) = a  by (id ?x) => ?x (test:") == 0);

@@ -1,5 +1,6 @@
 #pragma once
-// The math workload: rules with conditions, and an analysis that folds constants and prunes a folded class to its leaves.
+// The math workload: rules with conditions, and an analysis that folds constants and prunes a folded class to its
+// leaves.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -59,16 +60,17 @@ struct MathWorkload {
   std::vector<Rule> rules;
 
   MathWorkload() {
-    for (const char* text :
-         {"(+ ?a ?b) => (+ ?b ?a)", "(* ?a ?b) => (* ?b ?a)", "(+ ?a (+ ?b ?c)) => (+ (+ ?a ?b) ?c)",
-          "(* ?a (* ?b ?c)) => (* (* ?a ?b) ?c)", "(- ?a ?b) => (+ ?a (* -1 ?b))"})
+    for (const char* text : {"(+ ?a ?b) => (+ ?b ?a)", "(* ?a ?b) => (* ?b ?a)", "(+ ?a (+ ?b ?c)) => (+ (+ ?a ?b) ?c)",
+                             "(* ?a (* ?b ?c)) => (* (* ?a ?b) ?c)", "(- ?a ?b) => (+ ?a (* -1 ?b))"})
       rule(text);
     rule("(/ ?a ?b) => (* ?a (pow ?b -1))", nz("b"));
-    for (const char* text : {"(+ ?a 0) => ?a", "(* ?a 0) => 0", "(* ?a 1) => ?a", "?a => (+ ?a 0)", "?a => (* ?a 1)", "(- ?a ?a) => 0"})
+    for (const char* text :
+         {"(+ ?a 0) => ?a", "(* ?a 0) => 0", "(* ?a 1) => ?a", "?a => (+ ?a 0)", "?a => (* ?a 1)", "(- ?a ?a) => 0"})
       rule(text);
     rule("(/ ?a ?a) => 1", nz("a"));
-    for (const char* text : {"(* ?a (+ ?b ?c)) => (+ (* ?a ?b) (* ?a ?c))", "(+ (* ?a ?b) (* ?a ?c)) => (* ?a (+ ?b ?c))",
-                             "(* (pow ?a ?b) (pow ?a ?c)) => (pow ?a (+ ?b ?c))"})
+    for (const char* text :
+         {"(* ?a (+ ?b ?c)) => (+ (* ?a ?b) (* ?a ?c))", "(+ (* ?a ?b) (* ?a ?c)) => (* ?a (+ ?b ?c))",
+          "(* (pow ?a ?b) (pow ?a ?c)) => (pow ?a (+ ?b ?c))"})
       rule(text);
     rule("(pow ?x 0) => 1", nz("x"));
     rule("(pow ?x 1) => ?x");
@@ -79,7 +81,8 @@ struct MathWorkload {
     rule("(d ?x ?c) => 0", both(symbol("x"), constant_or_other("c", "x")));
     for (const char* text : kCalculusRules) rule(text);
     rule("(d ?x (ln ?x)) => (/ 1 ?x)", nz("x"));
-    rule("(d ?x (pow ?f ?g)) => (* (pow ?f ?g) (+ (* (d ?x ?f) (/ ?g ?f)) (* (d ?x ?g) (ln ?f))))", both(nz("f"), nz("g")));
+    rule("(d ?x (pow ?f ?g)) => (* (pow ?f ?g) (+ (* (d ?x ?f) (/ ?g ?f)) (* (d ?x ?g) (ln ?f))))",
+         both(nz("f"), nz("g")));
     rule("(i (pow ?x ?c) ?x) => (/ (pow ?x (+ ?c 1)) (+ ?c 1))", constant("c"));
   }
 
@@ -91,23 +94,30 @@ struct MathWorkload {
   }
   Condition nz(const std::string& name) {
     return [this, name](Terms& t) -> Guard {
-      return [this, v = t.variable(name)](const EGraph&, const Substitution& match) { return facts.value(match.classes[v]) != 0.0; };
+      return [this, v = t.variable(name)](const EGraph&, const Substitution& match) {
+        return facts.value(match.classes[v]) != 0.0;
+      };
     };
   }
   Condition constant(const std::string& name) {
     return [this, name](Terms& t) -> Guard {
-      return [this, v = t.variable(name)](const EGraph&, const Substitution& match) { return facts.value(match.classes[v]).has_value(); };
+      return [this, v = t.variable(name)](const EGraph&, const Substitution& match) {
+        return facts.value(match.classes[v]).has_value();
+      };
     };
   }
   Condition symbol(const std::string& name) {
     return [this, name](Terms& t) -> Guard {
-      return [this, v = t.variable(name)](const EGraph& g, const Substitution& match) { return has_symbol(g, match.classes[v]); };
+      return [this, v = t.variable(name)](const EGraph& g, const Substitution& match) {
+        return has_symbol(g, match.classes[v]);
+      };
     };
   }
   Condition constant_or_other(const std::string& c, const std::string& x) {
     return [this, c, x](Terms& t) -> Guard {
       return [this, a = t.variable(c), b = t.variable(x)](const EGraph& g, const Substitution& match) {
-        return match.classes[a] != match.classes[b] && (facts.value(match.classes[a]) || has_symbol(g, match.classes[a]));
+        return match.classes[a] != match.classes[b] &&
+               (facts.value(match.classes[a]) || has_symbol(g, match.classes[a]));
       };
     };
   }
@@ -136,7 +146,8 @@ struct MathWorkload {
       for (ClassId id : graph.classes())
         graph.for_each_node(id, [&](NodeId node) {
           uint64_t size = 1;
-          for (ClassId child : graph.children(node)) size = best[child.value] == UINT64_MAX ? UINT64_MAX : size == UINT64_MAX ? size : size + best[child.value];
+          for (ClassId child : graph.children(node))
+            size = best[child.value] == UINT64_MAX ? UINT64_MAX : size == UINT64_MAX ? size : size + best[child.value];
           if (size < best[id.value]) best[id.value] = size, changed = true;
         });
     }

@@ -18,7 +18,8 @@ TEST_CASE("a variable that stands twice binds one class, also one that becomes e
   Workload w;
   w.rule("(- ?x ?x) => 0");
   w.rule("(max ?x ?x) => ?x");
-  w.start("(- a b)"), w.start("(max a b)"), w.start("(- a a)"), w.start("(* (sqrt a) (sqrt b))"), w.start("(* (sqrt a) (sqrt a))");
+  w.start("(- a b)"), w.start("(max a b)"), w.start("(- a a)"), w.start("(* (sqrt a) (sqrt b))"),
+      w.start("(* (sqrt a) (sqrt a))");
   w.rule("(* (sqrt ?x) (sqrt ?x)) => ?x");
   CHECK(w.run().stop == StopReason::saturated);
   const ClassId zero = w.terms.add(w.graph, "0"), a = w.terms.add(w.graph, "a");
@@ -49,8 +50,9 @@ TEST_CASE("associativity and commutativity on 200 terms stop at the limits, twic
   size_t sizes[2][2];
   for (int again = 0; again < 2; ++again) {
     Workload w;
-    for (const char* text : {"(+ ?a ?b) => (+ ?b ?a)", "(+ ?a (+ ?b ?c)) => (+ (+ ?a ?b) ?c)", "(+ (+ ?a ?b) ?c) => (+ ?a (+ ?b ?c))",
-                             "(+ ?x 0) => ?x", "(* ?x 1) => ?x", "(* ?x 0) => 0"})
+    for (const char* text :
+         {"(+ ?a ?b) => (+ ?b ?a)", "(+ ?a (+ ?b ?c)) => (+ (+ ?a ?b) ?c)", "(+ (+ ?a ?b) ?c) => (+ ?a (+ ?b ?c))",
+          "(+ ?x 0) => ?x", "(* ?x 1) => ?x", "(* ?x 0) => 0"})
       w.rule(text);
     w.start(test::chain("+", 200, false));
     Phase phase = test::all_rules(w.rules.size());
@@ -136,7 +138,9 @@ TEST_CASE("a sequence variable takes all children, and a map builds for each", "
   Movement terms;
   EGraph graph(terms);
   const ClassId x = graph.add(terms.intern(terms.op("x"))), y = graph.add(terms.intern(terms.op("y")));
-  const auto node = [&](uint32_t op, uint32_t attributes, std::vector<ClassId> children) { return graph.add(terms.intern(op, attributes), children); };
+  const auto node = [&](uint32_t op, uint32_t attributes, std::vector<ClassId> children) {
+    return graph.add(terms.intern(op, attributes), children);
+  };
   const ClassId sum = node(terms.transpose, 7, {node(terms.add_op, 0, {x, y})});
   const ClassId one = node(terms.transpose, 9, {node(terms.relu, 3, {x})});
   const ClassId no = node(terms.transpose, 7, {node(terms.cat, 0, {x, y})});
@@ -147,7 +151,8 @@ TEST_CASE("a sequence variable takes all children, and a map builds for each", "
   CHECK(report.rules[0].applied == 2);
   CHECK(report.rules[0].refused == 1);
   CHECK(report.rules[0].refusals == std::vector<std::string>{"too many operands"});
-  CHECK(graph.find(sum) == graph.find(node(terms.add_op, 0, {node(terms.transpose, 7, {x}), node(terms.transpose, 7, {y})})));
+  CHECK(graph.find(sum) ==
+        graph.find(node(terms.add_op, 0, {node(terms.transpose, 7, {x}), node(terms.transpose, 7, {y})})));
   CHECK(graph.find(one) == graph.find(node(terms.relu, 3, {node(terms.transpose, 9, {x})})));
   CHECK(graph.nodes(no).size() == 1);
   CHECK(graph.nodes(three).size() == 1);
@@ -157,12 +162,15 @@ TEST_CASE("an attribute slot bound twice must agree", "[egraph][rules]") {
   Movement terms;
   EGraph graph(terms);
   const ClassId x = graph.add(terms.intern(terms.op("x")));
-  const auto t = [&](uint32_t p, ClassId child) { return graph.add(terms.intern(terms.transpose, p), std::vector<ClassId>{child}); };
+  const auto t = [&](uint32_t p, ClassId child) {
+    return graph.add(terms.intern(terms.transpose, p), std::vector<ClassId>{child});
+  };
   const ClassId same = t(1, t(1, x)), other = t(1, t(2, x));
   Rule rule;
   rule.name = "involution", rule.origin = "here:2";
   rule.pattern.attribute_slots = 1;
-  rule.pattern.root(rule.pattern.apply(terms.transpose, {rule.pattern.apply(terms.transpose, {rule.pattern.variable(0)}, 1)}, 1));
+  rule.pattern.root(
+      rule.pattern.apply(terms.transpose, {rule.pattern.apply(terms.transpose, {rule.pattern.variable(0)}, 1)}, 1));
   Template right;
   right.root(right.variable(0));
   rule.applier = right;
@@ -233,8 +241,11 @@ TEST_CASE("an error in an applier names the rule", "[egraph][rules]") {
   EGraph graph(terms);
   terms.add(graph, "(f x)");
   Rule rule = terms.rule("bad", "(f ?x) => ?x");
-  rule.applier = [](EGraph&, const Substitution&) -> ApplyResult { weft::fail(weft::ErrorCode::type_mismatch, "shapes differ"); };
-  CHECK_THROWS_WITH(Runner(graph, {rule}, &terms).run(test::all_rules(1)), Catch::Contains("bad") && Catch::Contains("shapes differ"));
+  rule.applier = [](EGraph&, const Substitution&) -> ApplyResult {
+    weft::fail(weft::ErrorCode::type_mismatch, "shapes differ");
+  };
+  CHECK_THROWS_WITH(Runner(graph, {rule}, &terms).run(test::all_rules(1)),
+                    Catch::Contains("bad") && Catch::Contains("shapes differ"));
 }
 
 // --- limits and backoff -------------------------------------------------------------------------------------------
@@ -340,13 +351,21 @@ TEST_CASE("the graph is the same on 1, 2 and 8 threads", "[egraph][threads]") {
   }
 }
 
-TEST_CASE("random graphs and rules: incremental search finds what full search finds, invariants hold", "[egraph][property]") {
+TEST_CASE("random graphs and rules: incremental search finds what full search finds, invariants hold",
+          "[egraph][property]") {
   std::mt19937 random(23);
-  const std::vector<std::string> pool = {
-      "(a ?x ?y) => (a ?y ?x)",  "(a ?x (a ?y ?z)) => (a (a ?x ?y) ?z)", "(b (a ?x ?y)) => (a (b ?x) (b ?y))",
-      "(a (b ?x) (b ?y)) => (b (a ?x ?y))", "(b (b ?x)) => ?x",  "(a ?x ?x) => (b ?x)", "(a ?x c) => ?x",
-      "(a (b ?x) ?x) => c",      "(b ?x) ; (a ?x ?y) => (a c ?x) ; (a ?y ?x)", "(a (a ?x ?y) (a ?x ?z)) => (a ?x (a ?y ?z))",
-      "(b c) => c",              "(a ?x (b ?y)) ; (b ?x) => (a (b ?y) ?x) ; (b (b (b ?x)))"};
+  const std::vector<std::string> pool = {"(a ?x ?y) => (a ?y ?x)",
+                                         "(a ?x (a ?y ?z)) => (a (a ?x ?y) ?z)",
+                                         "(b (a ?x ?y)) => (a (b ?x) (b ?y))",
+                                         "(a (b ?x) (b ?y)) => (b (a ?x ?y))",
+                                         "(b (b ?x)) => ?x",
+                                         "(a ?x ?x) => (b ?x)",
+                                         "(a ?x c) => ?x",
+                                         "(a (b ?x) ?x) => c",
+                                         "(b ?x) ; (a ?x ?y) => (a c ?x) ; (a ?y ?x)",
+                                         "(a (a ?x ?y) (a ?x ?z)) => (a ?x (a ?y ?z))",
+                                         "(b c) => c",
+                                         "(a ?x (b ?y)) ; (b ?x) => (a (b ?y) ?x) ; (b (b (b ?x)))"};
   for (int round = 0; round < 60; ++round) {
     const uint32_t seed = random();
     std::vector<size_t> sizes;
@@ -376,6 +395,7 @@ TEST_CASE("random graphs and rules: incremental search finds what full search fi
     INFO("round " << round);
     REQUIRE(sizes.size() % 2 == 0);
     const size_t half = sizes.size() / 2;
-    REQUIRE(std::vector<size_t>(sizes.begin(), sizes.begin() + half) == std::vector<size_t>(sizes.begin() + half, sizes.end()));
+    REQUIRE(std::vector<size_t>(sizes.begin(), sizes.begin() + half) ==
+            std::vector<size_t>(sizes.begin() + half, sizes.end()));
   }
 }

@@ -25,7 +25,8 @@ class Terms : public SymbolTable, public RuleHost {
   }
   const std::string& op_name(uint32_t op) const { return names_[op]; }
   uint32_t number_id(double value) {
-    const auto [at, fresh] = number_ids_.try_emplace(std::bit_cast<uint64_t>(value), static_cast<uint32_t>(numbers_.size()));
+    const auto [at, fresh] =
+        number_ids_.try_emplace(std::bit_cast<uint64_t>(value), static_cast<uint32_t>(numbers_.size()));
     if (fresh) numbers_.push_back(value);
     return at->second;
   }
@@ -39,12 +40,16 @@ class Terms : public SymbolTable, public RuleHost {
     return text;
   }
   /// A pattern's number is an attribute matcher: the index of the value.
-  bool match(uint32_t matcher, SymbolId symbol, AttributeBindings&) const override { return attributes(symbol) == matcher; }
+  bool match(uint32_t matcher, SymbolId symbol, AttributeBindings&) const override {
+    return attributes(symbol) == matcher;
+  }
 
   ClassId add(EGraph& graph, std::string_view text) {
     return term<ClassId>(
         text, [](uint32_t) -> ClassId { throw std::runtime_error("a variable in a term"); },
-        [&](const std::string& head, const std::vector<ClassId>& children) { return graph.add(symbol(head), children); });
+        [&](const std::string& head, const std::vector<ClassId>& children) {
+          return graph.add(symbol(head), children);
+        });
   }
   ClassId lookup(const EGraph& graph, std::string_view text) {
     return term<ClassId>(
@@ -89,7 +94,8 @@ class Terms : public SymbolTable, public RuleHost {
   SymbolId symbol(const std::string& head) { return numeric(head) ? number(std::stod(head)) : intern(op(head)); }
   static std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> parts;
-    for (size_t at; (at = text.find(';')) != std::string_view::npos; text.remove_prefix(at + 1)) parts.push_back(text.substr(0, at));
+    for (size_t at; (at = text.find(';')) != std::string_view::npos; text.remove_prefix(at + 1))
+      parts.push_back(text.substr(0, at));
     parts.push_back(text);
     return parts;
   }
@@ -118,12 +124,14 @@ class Terms : public SymbolTable, public RuleHost {
         const size_t end = std::min(text.find_first_of(" )", i), text.size());
         const std::string token(text.substr(i, end - i));
         stack.back().children.push_back(
-            token[0] == '?' ? on_variable(variables_.try_emplace(token, static_cast<uint32_t>(variables_.size())).first->second)
-                            : on_apply(token, {}));
+            token[0] == '?'
+                ? on_variable(variables_.try_emplace(token, static_cast<uint32_t>(variables_.size())).first->second)
+                : on_apply(token, {}));
         i = end;
       }
     }
-    if (stack.size() != 1 || stack[0].children.size() != 1) throw std::runtime_error("malformed term " + std::string(text));
+    if (stack.size() != 1 || stack[0].children.size() != 1)
+      throw std::runtime_error("malformed term " + std::string(text));
     return stack[0].children[0];
   }
 

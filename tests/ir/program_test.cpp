@@ -52,8 +52,10 @@ TEST_CASE("programs refuse parameters and symbolic shapes") {
 }
 
 TEST_CASE("an attribute that the others need is printed, whatever its default", "[program]") {
-  const std::vector<weft::ir::TensorType> types = {{weft::ir::DType::f32, {1, 4, 5, 5}}, {weft::ir::DType::f32, {4, 2, 3, 3}}};
-  const weft::ir::Attributes given{{"strides", std::vector<int64_t>{2, 2}}, {"output_padding", std::vector<int64_t>{1, 1}}};
+  const std::vector<weft::ir::TensorType> types = {{weft::ir::DType::f32, {1, 4, 5, 5}},
+                                                   {weft::ir::DType::f32, {4, 2, 3, 3}}};
+  const weft::ir::Attributes given{{"strides", std::vector<int64_t>{2, 2}},
+                                   {"output_padding", std::vector<int64_t>{1, 1}}};
   const weft::ir::ProgramRef program = weft::ir::make_program(weft::ir::Op::conv_transpose, types, given);
   CHECK(program->text().find("strides=[2,2]") != std::string::npos);
 }

@@ -61,7 +61,8 @@ TEST_CASE("a chain of 20,000 adds is searched on a small stack and fused", "[dee
   on_small_stack([&] { result = compile(graph, 2); });
   CHECK(result.plan.steps.size() < 20'000);
   ir::Tensor value = ir::Tensor::from<float>({4}, {0, 1, 2, 3});
-  for (const ir::Step& step : result.plan.steps) value = ir::run_program(*step.program, std::vector<ir::Tensor>{value})[0];
+  for (const ir::Step& step : result.plan.steps)
+    value = ir::run_program(*step.program, std::vector<ir::Tensor>{value})[0];
   CHECK(value.as<float>()[0] == 20000.0f);
   CHECK(value.as<float>()[3] == 20003.0f);
 }

@@ -29,7 +29,8 @@ ir::Plan random_plan(std::mt19937& random, int steps, bool in_place) {
   return plan;
 }
 
-/// Runs a plan on numbers instead of tensors: every byte range written must still hold its writer's mark when it is read.
+/// Runs a plan on numbers instead of tensors: every byte range written must still hold its writer's mark when it is
+/// read.
 void simulate(const ir::Plan& plan) {
   std::vector<int> arena(static_cast<size_t>(plan.arena_bytes), -1);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
@@ -38,18 +39,21 @@ void simulate(const ir::Plan& plan) {
       const ir::Buffer& buffer = plan.buffers[b.value];
       if (buffer.placement != ir::Placement::arena) continue;
       for (int64_t i = 0; i < buffer.bytes; ++i)
-        if (arena[buffer.offset + i] != static_cast<int>(b.value)) FAIL("buffer " << b.value << " overwritten before step " << s);
+        if (arena[buffer.offset + i] != static_cast<int>(b.value))
+          FAIL("buffer " << b.value << " overwritten before step " << s);
     }
     int64_t scratch = (step.resources.scratch_bytes + 63) / 64 * 64 * step.resources.parts;
     for (int64_t i = 0; i < scratch; ++i) {
       for (BufferId b : step.inputs)  // scratch must not lie over an operand of its own step
-        if (plan.buffers[b.value].placement == ir::Placement::arena && step.scratch_offset + i >= plan.buffers[b.value].offset &&
+        if (plan.buffers[b.value].placement == ir::Placement::arena &&
+            step.scratch_offset + i >= plan.buffers[b.value].offset &&
             step.scratch_offset + i < plan.buffers[b.value].offset + plan.buffers[b.value].bytes)
           FAIL("scratch of step " << s << " overlaps operand " << b.value);
       arena[step.scratch_offset + i] = -2;
     }
     for (BufferId b : step.outputs)
-      for (int64_t i = 0; i < plan.buffers[b.value].bytes; ++i) arena[plan.buffers[b.value].offset + i] = static_cast<int>(b.value);
+      for (int64_t i = 0; i < plan.buffers[b.value].bytes; ++i)
+        arena[plan.buffers[b.value].offset + i] = static_cast<int>(b.value);
   }
 }
 

@@ -32,30 +32,30 @@ TEST_CASE("every rule holds on random and nasty operands, as far as its tags say
 }
 
 TEST_CASE("the check catches rules that are wrong on floats", "[rules]") {
-  auto [text, why] = GENERATE(table<const char*, const char*>({
-      {"wrong  x * 0 => x - x", "x*0 with infinities"},
-      {"wrong  x - x => 0", "x-x with NaN"},
-      {"wrong  x + 0 => x", "loses the sign of zero without nsz"},
-      {"wrong  exp(x) * exp(y) => exp(x + y)", "overflow of one factor"},
-      {"wrong  pow(x, 0.5) => sqrt(x)", "-inf and -0"},
-      {"wrong  (x + y) + z => x + (y + z)", "reassociation without a tag"},
-      {"wrong  x / y => x * (1 / y)", "reciprocal is not exact"},
-      {"wrong  max(x, y) => max(y, neg(x))", "simply wrong"}}));
+  auto [text, why] =
+      GENERATE(table<const char*, const char*>({{"wrong  x * 0 => x - x", "x*0 with infinities"},
+                                                {"wrong  x - x => 0", "x-x with NaN"},
+                                                {"wrong  x + 0 => x", "loses the sign of zero without nsz"},
+                                                {"wrong  exp(x) * exp(y) => exp(x + y)", "overflow of one factor"},
+                                                {"wrong  pow(x, 0.5) => sqrt(x)", "-inf and -0"},
+                                                {"wrong  (x + y) + z => x + (y + z)", "reassociation without a tag"},
+                                                {"wrong  x / y => x * (1 / y)", "reciprocal is not exact"},
+                                                {"wrong  max(x, y) => max(y, neg(x))", "simply wrong"}}));
   INFO(why);
   passes::RuleVerdict verdict = passes::check_rule(rules_of(text)[0]);
   CHECK_FALSE(verdict.problems.empty());
 }
 
 TEST_CASE("malformed rules are refused with their place", "[rules]") {
-  auto [text, part] = GENERATE(table<const char*, const char*>({
-      {"r  relu(x)", "=>"},
-      {"r  relu(x) => y", "nothing binds 'y'"},
-      {"r  frobnicate(x) => x", "unknown op 'frobnicate'"},
-      {"r  relu(x) => x where unknown(x)", "unknown function 'unknown'"},
-      {"r  relu(x) => x needs magic", "unknown permission 'magic'"},
-      {"r  f(x) => x for f in nothing", "unknown set of ops 'nothing'"},
-      {"r  cast(x) => x", "needs its attribute 'to'"},
-      {"phase nonsense\nr  relu(x) => x", "unknown phase 'nonsense'"}}));
+  auto [text, part] =
+      GENERATE(table<const char*, const char*>({{"r  relu(x)", "=>"},
+                                                {"r  relu(x) => y", "nothing binds 'y'"},
+                                                {"r  frobnicate(x) => x", "unknown op 'frobnicate'"},
+                                                {"r  relu(x) => x where unknown(x)", "unknown function 'unknown'"},
+                                                {"r  relu(x) => x needs magic", "unknown permission 'magic'"},
+                                                {"r  f(x) => x for f in nothing", "unknown set of ops 'nothing'"},
+                                                {"r  cast(x) => x", "needs its attribute 'to'"},
+                                                {"phase nonsense\nr  relu(x) => x", "unknown phase 'nonsense'"}}));
   std::string message;
   try {
     for (const passes::RuleSource& rule : rules_of(text))
@@ -69,7 +69,8 @@ TEST_CASE("malformed rules are refused with their place", "[rules]") {
 }
 
 TEST_CASE("levels load what their tags allow", "[rules]") {
-  passes::RuleSource plain = rules_of("r  neg(neg(x)) => x")[0], contract = rules_of("r  neg(neg(x)) => x needs contract")[0],
+  passes::RuleSource plain = rules_of("r  neg(neg(x)) => x")[0],
+                     contract = rules_of("r  neg(neg(x)) => x needs contract")[0],
                      nsz = rules_of("r  x + 0 => x needs nsz")[0];
   using passes::Precision;
   CHECK(passes::allowed(plain, Precision::strict));

@@ -24,7 +24,8 @@ std::vector<const ir::Target*> targets() {
 ir::Tensor random_tensor(const ir::TensorType& type, std::mt19937& random) {
   ir::Tensor t = ir::Tensor::allocate(type);
   std::normal_distribution<double> normal;
-  for (int64_t i = 0; i < t.elements(); ++i) ir::set_from_double(t, i, ir::is_float(type.dtype) ? normal(random) : static_cast<double>(random() % 5));
+  for (int64_t i = 0; i < t.elements(); ++i)
+    ir::set_from_double(t, i, ir::is_float(type.dtype) ? normal(random) : static_cast<double>(random() % 5));
   return t;
 }
 
@@ -37,7 +38,8 @@ struct Sides {
 Sides searched(const std::string& text, passes::Options options = {}) {
   Sides sides{ir::parse_graph(text), ir::Graph(""), {}, {}};
   std::mt19937 random(3);
-  for (ir::NodeId id : sides.source.parameters()) sides.source.mutable_node(id).tensor = random_tensor(sides.source.node(id).types[0], random);
+  for (ir::NodeId id : sides.source.parameters())
+    sides.source.mutable_node(id).tensor = random_tensor(sides.source.node(id).types[0], random);
   passes::PassRunner run(options, sides.report);
   std::vector<const ir::Target*> all = targets();
   sides.result = passes::search(passes::canonicalise(sides.source), all, options, run, sides.report);
@@ -48,14 +50,16 @@ Sides searched(const std::string& text, passes::Options options = {}) {
 void same_results(const Sides& sides, double tolerance) {
   std::mt19937 random(5);
   ir::NamedTensors inputs;
-  for (ir::NodeId id : sides.source.inputs()) inputs[sides.source.node(id).name] = random_tensor(sides.source.node(id).types[0], random);
+  for (ir::NodeId id : sides.source.inputs())
+    inputs[sides.source.node(id).name] = random_tensor(sides.source.node(id).types[0], random);
   std::vector<ir::Tensor> a = ir::run_reference(sides.source, inputs), b = ir::run_reference(sides.lowered, inputs);
   REQUIRE(a.size() == b.size());
   for (size_t o = 0; o < a.size(); ++o) {
     REQUIRE(a[o].type() == b[o].type());
     for (int64_t i = 0; i < a[o].elements(); ++i) {
       double x = a[o].at_double(i), y = b[o].at_double(i);
-      if (!(std::fabs(x - y) <= tolerance * (1 + std::fabs(x)))) FAIL("output " << o << "[" << i << "]: " << x << " against " << y << "\n" << ir::print_graph(sides.lowered));
+      if (!(std::fabs(x - y) <= tolerance * (1 + std::fabs(x))))
+        FAIL("output " << o << "[" << i << "]: " << x << " against " << y << "\n" << ir::print_graph(sides.lowered));
     }
   }
 }
@@ -63,7 +67,9 @@ void same_results(const Sides& sides, double tolerance) {
 int64_t count(const ir::Graph& graph, std::string_view part) {
   int64_t n = 0;
   for (ir::NodeId id : graph.live_nodes())
-    if (graph.node(id).op == ir::Op::kernel && graph.node(id).attributes->program("program")->text().find(part) != std::string::npos) ++n;
+    if (graph.node(id).op == ir::Op::kernel &&
+        graph.node(id).attributes->program("program")->text().find(part) != std::string::npos)
+      ++n;
   return n;
 }
 int64_t kernels(const ir::Graph& graph) { return count(graph, ""); }

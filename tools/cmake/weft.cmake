@@ -11,6 +11,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+add_compile_options(-ffp-contract=off)  # a product and a sum are rounded each, on every machine, unless a kernel says MulAdd
 
 set(WEFT_SANITIZE "" CACHE STRING "sanitizers for every target, for example address,undefined or thread")
 if(WEFT_SANITIZE)

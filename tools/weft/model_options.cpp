@@ -125,7 +125,10 @@ void ModelOptions::refuse_for_plan() const {
   if (!command_ || !std::string_view(model).ends_with(".weft")) return;
   for (const char* option : {"--shape", "--dim", "--bind", "--optimize", "--precision", "--skip", "--time-limit"})
     if (command_->count(option))
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} has no effect on a plan that is compiled already; compile the model again with it", option), model);
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{} has no effect on a plan that is compiled already; compile the model again with it", option),
+          model);
 }
 
 runtime::SessionOptions ModelOptions::session_options() const {

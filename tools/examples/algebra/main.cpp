@@ -1,5 +1,5 @@
-// algebra: simplifies formulas over the integers with nothing but weft's e-graph engine. Shows what a host language brings:
-// symbols with names, an analysis (constants), rules, a cost.
+// algebra: simplifies formulas over the integers with nothing but weft's e-graph engine. Shows what a host language
+// brings: symbols with names, an analysis (constants), rules, a cost.
 //   algebra '(a*2)/2 + 0' 'x*y + x*z'
 #include <fmt/format.h>
 
@@ -73,10 +73,14 @@ class Constants : public Analysis {
     int64_t result = 0;
     if (!a || !b) return std::nullopt;
     switch (graph.op(node)) {
-      case '+': return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
-      case '-': return __builtin_sub_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
-      case '*': return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
-      default: return std::nullopt;
+      case '+':
+        return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+      case '-':
+        return __builtin_sub_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+      case '*':
+        return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+      default:
+        return std::nullopt;
     }
   }
   Algebra& algebra_;
@@ -124,7 +128,9 @@ class Parser {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
-  [[noreturn]] void fail(const char* expected) { weft::fail(weft::ErrorCode::parse, "'{}' at {}: expected {}", text_, at_, expected); }
+  [[noreturn]] void fail(const char* expected) {
+    weft::fail(weft::ErrorCode::parse, "'{}' at {}: expected {}", text_, at_, expected);
+  }
   std::string text_;
   size_t at_ = 0;
   Build& build_;
@@ -163,15 +169,25 @@ struct TemplateBuild {
 
 struct Host : RuleHost {
   explicit Host(const Algebra& a) : algebra(a) {}
-  bool match(uint32_t matcher, SymbolId symbol, AttributeBindings&) const override { return algebra.attributes(symbol) == matcher; }
+  bool match(uint32_t matcher, SymbolId symbol, AttributeBindings&) const override {
+    return algebra.attributes(symbol) == matcher;
+  }
   const Algebra& algebra;
 };
 
 std::vector<Rule> rules_of(Algebra& algebra) {
-  const char* const lines[][2] = {{"a + b", "b + a"},           {"a * b", "b * a"},           {"a + (b + c)", "(a + b) + c"},
-                                  {"a * (b * c)", "(a * b) * c"}, {"a - b", "a + (0 - 1) * b"}, {"a + 0", "a"},
-                                  {"a * 0", "0"},               {"a * 1", "a"},               {"a - a", "0"},
-                                  {"a * b + a * c", "a * (b + c)"}, {"a + a", "a * 2"},         {"(a * 2) / 2", "a"}};
+  const char* const lines[][2] = {{"a + b", "b + a"},
+                                  {"a * b", "b * a"},
+                                  {"a + (b + c)", "(a + b) + c"},
+                                  {"a * (b * c)", "(a * b) * c"},
+                                  {"a - b", "a + (0 - 1) * b"},
+                                  {"a + 0", "a"},
+                                  {"a * 0", "0"},
+                                  {"a * 1", "a"},
+                                  {"a - a", "0"},
+                                  {"a * b + a * c", "a * (b + c)"},
+                                  {"a + a", "a * 2"},
+                                  {"(a * 2) / 2", "a"}};
   std::vector<Rule> rules;
   for (const auto& [left, right] : lines) {
     Rule rule;
@@ -215,8 +231,8 @@ void simplify(const std::string& formula) {
   const ExtractResult result = extract(frozen, roots, [&](NodeId node) -> std::optional<uint64_t> {
     return graph.arity(node) == 0 ? 1 : graph.op(node) == '/' ? 20 : graph.op(node) == '*' ? 4 : 2;
   });
-  fmt::print("{}  =>  {}  ({}, cost {}{})\n", formula, print(frozen, result, roots[0]), to_string(report.stop), result.cost,
-             result.proven ? ", proven" : "");
+  fmt::print("{}  =>  {}  ({}, cost {}{})\n", formula, print(frozen, result, roots[0]), to_string(report.stop),
+             result.cost, result.proven ? ", proven" : "");
 }
 
 }  // namespace
@@ -225,7 +241,8 @@ int main(int argc, char** argv) {
   try {
     for (int i = 1; i < argc; ++i) simplify(argv[i]);
     if (argc == 1)
-      for (const char* formula : {"(a * 2) / 2 + 0", "x * y + x * z", "2 + 3 * 4 - (a - a)", "(a + b) - b"}) simplify(formula);
+      for (const char* formula : {"(a * 2) / 2 + 0", "x * y + x * z", "2 + 3 * 4 - (a - a)", "(a + b) - b"})
+        simplify(formula);
   } catch (const weft::Error& error) {
     fmt::print(stderr, "algebra: {}\n", error.what());
     return 1;
