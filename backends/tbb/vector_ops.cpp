@@ -287,8 +287,7 @@ void bf16_from_f32(const ChunkArgs& args) {
   for (size_t i = 0; i < args.n; ++i) out[i] = ir::f32_to_bf16(a[i]);
 }
 
-// ---- the table
-// --------------------------------------------------------------------------------------------------------
+// ---- the table ----
 
 using Table = std::array<std::array<ChunkFunction, 8>, static_cast<size_t>(VectorOp::count_)>;
 
@@ -303,17 +302,35 @@ void fill_binary(Table& table, VectorOp op) {
 Table make_table() {
   Table t{};
   const auto at = [&](VectorOp op) -> std::array<ChunkFunction, 8>& { return t[static_cast<size_t>(op)]; };
-#define WEFT_U(name) at(VectorOp::name)[0] = unary<F32, F32, name##_f>;
-  WEFT_U(neg)
-  WEFT_U(abs)
-  WEFT_U(sign)
-  WEFT_U(sqrt)
-  WEFT_U(rsqrt) WEFT_U(reciprocal) WEFT_U(exp) WEFT_U(log) WEFT_U(tanh) WEFT_U(erf) WEFT_U(sigmoid) WEFT_U(relu)
-      WEFT_U(softplus) WEFT_U(silu) WEFT_U(hard_swish) WEFT_U(floor) WEFT_U(ceil) WEFT_U(round) WEFT_U(leaky_relu)
-          WEFT_U(elu) WEFT_U(hard_sigmoid) WEFT_U(gelu_erf) WEFT_U(gelu_tanh) WEFT_U(square) WEFT_U(cube)
-              WEFT_U(sqrt_pow)
+#define WEFT_U(name) at(VectorOp::name)[0] = unary<F32, F32, name##_f>
+  WEFT_U(neg);
+  WEFT_U(abs);
+  WEFT_U(sign);
+  WEFT_U(sqrt);
+  WEFT_U(rsqrt);
+  WEFT_U(reciprocal);
+  WEFT_U(exp);
+  WEFT_U(log);
+  WEFT_U(tanh);
+  WEFT_U(erf);
+  WEFT_U(sigmoid);
+  WEFT_U(relu);
+  WEFT_U(softplus);
+  WEFT_U(silu);
+  WEFT_U(hard_swish);
+  WEFT_U(floor);
+  WEFT_U(ceil);
+  WEFT_U(round);
+  WEFT_U(leaky_relu);
+  WEFT_U(elu);
+  WEFT_U(hard_sigmoid);
+  WEFT_U(gelu_erf);
+  WEFT_U(gelu_tanh);
+  WEFT_U(square);
+  WEFT_U(cube);
+  WEFT_U(sqrt_pow);
 #undef WEFT_U
-                  at(VectorOp::is_nan)[0] = unary<F32, Bool, is_nan_f>;
+  at(VectorOp::is_nan)[0] = unary<F32, Bool, is_nan_f>;
   at(VectorOp::is_inf)[0] = unary<F32, Bool, is_inf_f>;
   at(VectorOp::bool_from_f32)[0] = unary<F32, Bool, bool_from_f32_f>;
   at(VectorOp::f32_from_byte)[0] = unary<Int<uint8_t>, F32, from_int_f>;
@@ -324,21 +341,29 @@ Table make_table() {
   at(VectorOp::f32_from_bf16)[0] = f32_from_bf16;
   at(VectorOp::bf16_from_f32)[0] = bf16_from_f32;
   at(VectorOp::logical_not)[0] = logical_not;
-#define WEFT_B(name, Out) fill_binary<F32, Out, name##_f>(t, VectorOp::name);
-  WEFT_B(add, F32)
-  WEFT_B(sub, F32)
-  WEFT_B(mul, F32)
-  WEFT_B(div, F32)
-  WEFT_B(max, F32) WEFT_B(min, F32) WEFT_B(equal, Bool) WEFT_B(not_equal, Bool) WEFT_B(less, Bool)
-      WEFT_B(less_equal, Bool) WEFT_B(greater, Bool) WEFT_B(greater_equal, Bool)
+#define WEFT_B(name, Out) fill_binary<F32, Out, name##_f>(t, VectorOp::name)
+  WEFT_B(add, F32);
+  WEFT_B(sub, F32);
+  WEFT_B(mul, F32);
+  WEFT_B(div, F32);
+  WEFT_B(max, F32);
+  WEFT_B(min, F32);
+  WEFT_B(equal, Bool);
+  WEFT_B(not_equal, Bool);
+  WEFT_B(less, Bool);
+  WEFT_B(less_equal, Bool);
+  WEFT_B(greater, Bool);
+  WEFT_B(greater_equal, Bool);
 #undef WEFT_B
 #define WEFT_L(name, F)                  \
   at(VectorOp::name)[0] = logical<F, 0>; \
   at(VectorOp::name)[1] = logical<F, 1>; \
-  at(VectorOp::name)[2] = logical<F, 2>;
-          WEFT_L(logical_and, and_f) WEFT_L(logical_or, or_f) WEFT_L(logical_xor, xor_f)
+  at(VectorOp::name)[2] = logical<F, 2>
+  WEFT_L(logical_and, and_f);
+  WEFT_L(logical_or, or_f);
+  WEFT_L(logical_xor, xor_f);
 #undef WEFT_L
-              at(VectorOp::where)[0] = ternary<Bool, where_f, 0>;
+  at(VectorOp::where)[0] = ternary<Bool, where_f, 0>;
   at(VectorOp::where)[2] = ternary<Bool, where_f, 2>;
   at(VectorOp::where)[4] = ternary<Bool, where_f, 4>;
   at(VectorOp::where)[6] = ternary<Bool, where_f, 6>;
@@ -474,12 +499,15 @@ std::optional<VectorForm> vector_form(const ir::Node& node, const ir::DType* ope
       WEFT_SAME(abs, 1)
       WEFT_SAME(sign, 1)
       WEFT_SAME(sqrt, 1)
-      WEFT_SAME(rsqrt, 1) WEFT_SAME(reciprocal, 1) WEFT_SAME(exp, 1) WEFT_SAME(log, 1) WEFT_SAME(tanh, 1)
-          WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1) WEFT_SAME(softplus, 1) WEFT_SAME(silu, 1)
-              WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1) WEFT_SAME(round, 1) WEFT_SAME(is_nan, 1)
-                  WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2) WEFT_SAME(mul, 2) WEFT_SAME(div, 2)
-                      WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2) WEFT_SAME(not_equal, 2) WEFT_SAME(less, 2)
-                          WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2) WEFT_SAME(greater_equal, 2)
+      WEFT_SAME(rsqrt, 1)
+      WEFT_SAME(reciprocal, 1)
+      WEFT_SAME(exp, 1)
+      WEFT_SAME(log, 1) WEFT_SAME(tanh, 1) WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1)
+          WEFT_SAME(softplus, 1) WEFT_SAME(silu, 1) WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1)
+              WEFT_SAME(round, 1) WEFT_SAME(is_nan, 1) WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2)
+                  WEFT_SAME(mul, 2) WEFT_SAME(div, 2) WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2)
+                      WEFT_SAME(not_equal, 2) WEFT_SAME(less, 2) WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2)
+                          WEFT_SAME(greater_equal, 2)
 #undef WEFT_SAME
                               default : return {};
   }
