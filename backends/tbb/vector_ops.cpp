@@ -494,22 +494,42 @@ std::optional<VectorForm> vector_form(const ir::Node& node, const ir::DType* ope
       return VectorForm{node.attributes->text("approximate") == "none" ? VectorOp::gelu_erf : VectorOp::gelu_tanh};
 #define WEFT_SAME(name, arity) \
   case Op::name:               \
-    return VectorForm{VectorOp::name, arity};
-      WEFT_SAME(neg, 1)
-      WEFT_SAME(abs, 1)
-      WEFT_SAME(sign, 1)
-      WEFT_SAME(sqrt, 1)
-      WEFT_SAME(rsqrt, 1)
-      WEFT_SAME(reciprocal, 1)
-      WEFT_SAME(exp, 1)
-      WEFT_SAME(log, 1) WEFT_SAME(tanh, 1) WEFT_SAME(erf, 1) WEFT_SAME(sigmoid, 1) WEFT_SAME(relu, 1)
-          WEFT_SAME(softplus, 1) WEFT_SAME(silu, 1) WEFT_SAME(hard_swish, 1) WEFT_SAME(floor, 1) WEFT_SAME(ceil, 1)
-              WEFT_SAME(round, 1) WEFT_SAME(is_nan, 1) WEFT_SAME(is_inf, 1) WEFT_SAME(add, 2) WEFT_SAME(sub, 2)
-                  WEFT_SAME(mul, 2) WEFT_SAME(div, 2) WEFT_SAME(max, 2) WEFT_SAME(min, 2) WEFT_SAME(equal, 2)
-                      WEFT_SAME(not_equal, 2) WEFT_SAME(less, 2) WEFT_SAME(less_equal, 2) WEFT_SAME(greater, 2)
-                          WEFT_SAME(greater_equal, 2)
+    return VectorForm{VectorOp::name, arity}
+      WEFT_SAME(neg, 1);
+      WEFT_SAME(abs, 1);
+      WEFT_SAME(sign, 1);
+      WEFT_SAME(sqrt, 1);
+      WEFT_SAME(rsqrt, 1);
+      WEFT_SAME(reciprocal, 1);
+      WEFT_SAME(exp, 1);
+      WEFT_SAME(log, 1);
+      WEFT_SAME(tanh, 1);
+      WEFT_SAME(erf, 1);
+      WEFT_SAME(sigmoid, 1);
+      WEFT_SAME(relu, 1);
+      WEFT_SAME(softplus, 1);
+      WEFT_SAME(silu, 1);
+      WEFT_SAME(hard_swish, 1);
+      WEFT_SAME(floor, 1);
+      WEFT_SAME(ceil, 1);
+      WEFT_SAME(round, 1);
+      WEFT_SAME(is_nan, 1);
+      WEFT_SAME(is_inf, 1);
+      WEFT_SAME(add, 2);
+      WEFT_SAME(sub, 2);
+      WEFT_SAME(mul, 2);
+      WEFT_SAME(div, 2);
+      WEFT_SAME(max, 2);
+      WEFT_SAME(min, 2);
+      WEFT_SAME(equal, 2);
+      WEFT_SAME(not_equal, 2);
+      WEFT_SAME(less, 2);
+      WEFT_SAME(less_equal, 2);
+      WEFT_SAME(greater, 2);
+      WEFT_SAME(greater_equal, 2);
 #undef WEFT_SAME
-                              default : return {};
+    default:
+      return {};
   }
 }
 
