@@ -53,7 +53,7 @@ struct PlanValue {
 struct PlanStats {
   int64_t graph_nodes = 0, egraph_nodes = 0, egraph_classes = 0, steps = 0;
   uint64_t cost = 0, lower_bound = 0;
-  bool proven = false;
+  bool proven = false;            ///< nothing is cheaper among plans that treat equal layers alike (passes/roll.hpp)
   int64_t arena_lower_bound = 0;  ///< bytes: largest sum of simultaneously live buffers under this schedule
 };
 

@@ -14,9 +14,9 @@ struct PassName {
   std::string_view name;
   bool optional;
 };
-inline constexpr PassName kPassNames[] = {{"canonicalise", true}, {"insert", false},     {"saturate", true},
-                                          {"fuse", false},        {"extract", false},    {"lower-direct", false},
-                                          {"schedule", false},    {"plan-memory", false}};
+inline constexpr PassName kPassNames[] = {{"canonicalise", true},  {"roll", true},      {"insert", false},
+                                          {"saturate", true},      {"fuse", false},     {"extract", false},
+                                          {"lower-direct", false}, {"schedule", false}, {"plan-memory", false}};
 
 class PassRunner {
  public:

@@ -13,6 +13,7 @@
 #include "ir/support/error.hpp"
 #include "ir/support/log.hpp"
 #include "passes/canonicalise.hpp"
+#include "passes/chosen_graph.hpp"
 #include "passes/fuse.hpp"
 #include "passes/pass_runner.hpp"
 #include "passes/rule_book.hpp"
@@ -42,19 +43,22 @@ egraph::Limits limits_of(const Options& options, size_t nodes) {
 
 class Search {
  public:
-  Search(const ir::Graph& source, std::span<const ir::Target* const> targets, const Options& options,
-         CompileReport& report)
+  /// `rolled`: what the search sees in the source's stead; without rolls it sees the source. Both must outlive it.
+  Search(const ir::Graph& source, const Rolled& rolled, std::span<const ir::Target* const> targets,
+         const Options& options, CompileReport& report)
       : source_(source),
+        rolled_(rolled),
+        searched_(rolled.rolls.empty() ? source : rolled.graph),
         targets_(targets),
         options_(options),
         report_(report),
-        language_(source),
+        language_(searched_),
         facts_(language_),
         graph_(language_, &facts_),
         compiler_(language_, facts_) {}
 
   void insert_source() {
-    inserted_ = insert(source_, graph_, language_);
+    inserted_ = insert(searched_, graph_, language_);
     graph_.rebuild();
   }
 
@@ -96,6 +100,7 @@ class Search {
 
   std::string extract(SearchResult& result) {
     frozen_ = std::make_unique<egraph::FrozenGraph>(graph_);
+    if (!rolled_.rolls.empty()) unroll_ = std::make_unique<Unroll>(rolled_, graph_, *frozen_, inserted_);
     std::vector<ClassId> roots;
     for (ClassId id : inserted_.outputs) roots.push_back(graph_.find(id));
     std::sort(roots.begin(), roots.end());
@@ -110,10 +115,18 @@ class Search {
     result.proven = choice_.proven;
     result.egraph_nodes = static_cast<int64_t>(graph_.node_count());
     result.egraph_classes = static_cast<int64_t>(graph_.class_count());
-    result.lowered = rebuild_graph(roots);
-    return fmt::format("cost {} ns, lower bound {}{}", choice_.cost, choice_.lower_bound,
-                       choice_.proven ? ", proven" : "");
+    const std::vector<NodeId> order = egraph::chosen_order(*frozen_, roots, choice_);
+    if (unroll_) obstacle_ = unroll_->obstacle(order, choice_);
+    if (obstacle_) return "not rolled: " + *obstacle_;
+    if (unroll_) count_all_blocks(order, result);
+    result.lowered =
+        chosen_graph({source_, rolled_, language_, *frozen_, choice_, inserted_, fusion_}, order, unroll_.get());
+    return fmt::format("cost {} ns, lower bound {}{}", result.cost, result.lower_bound,
+                       result.proven ? ", proven" : "");
   }
+
+  /// Why the choice does not fit all blocks that were left out: the search must see the whole source.
+  const std::optional<std::string>& obstacle() const { return obstacle_; }
 
   std::string picture(const PictureOptions& how) const {
     egraph::DotOptions dot;
@@ -134,7 +147,22 @@ class Search {
                                  static_cast<int64_t>(r.refused)});
   }
 
+  /// What extraction counts for a node: nanoseconds, weighted where blocks were left out.
   std::optional<uint64_t> cost(NodeId node) const {
+    std::optional<uint64_t> once = cost_once(node);
+    if (once && unroll_) *once *= unroll_->weight(frozen_->class_of(node));
+    return once;
+  }
+
+  /// Nanoseconds of the whole network; the gap to the bound is that of the rolled one.
+  void count_all_blocks(std::span<const NodeId> order, SearchResult& result) const {
+    const uint64_t gap = (choice_.cost - choice_.lower_bound) / 3;
+    result.cost = 0;
+    for (NodeId node : order) result.cost += *cost_once(node) * unroll_->times(frozen_->class_of(node));
+    result.lower_bound = result.cost - std::min(gap, result.cost);
+  }
+
+  std::optional<uint64_t> cost_once(NodeId node) const {
     uint32_t op = graph_.op(node);
     if (op == kGetOp) return 0;
     switch (static_cast<ir::Op>(op)) {
@@ -156,62 +184,9 @@ class Search {
     return 1;  // of parameters alone: computed once, when they are bound
   }
 
-  ir::Graph rebuild_graph(std::span<const ClassId> roots) {
-    ir::Graph out(source_.name());
-    std::vector<ir::Value> value_of(graph_.id_bound());
-    name_classes();
-    for (ir::NodeId id : source_.inputs())
-      leaves_[id.value] = out.input(source_.node(id).name, source_.node(id).types[0]);
-    for (ir::NodeId id : source_.parameters())
-      leaves_[id.value] = out.parameter(source_.node(id).name, source_.node(id).types[0], source_.node(id).tensor);
-    for (NodeId node : egraph::chosen_order(*frozen_, roots, choice_)) {
-      ClassId id = frozen_->class_of(node);
-      std::vector<ir::Value> operands;
-      for (ClassId child : frozen_->children(node)) operands.push_back(value_of[frozen_->find(child).value]);
-      value_of[id.value] = rebuild_node(out, node, operands);
-    }
-    for (size_t o = 0; o < source_.outputs().size(); ++o) {
-      ClassId id = graph_.find(inserted_.outputs[o]);
-      out.output(source_.outputs()[o].name, value_of[id.value]);
-    }
-    return out;
-  }
-
-  ir::Value rebuild_node(ir::Graph& out, NodeId node, const std::vector<ir::Value>& operands) {
-    egraph::SymbolId symbol = frozen_->symbol(node);
-    uint32_t op = frozen_->op(node);
-    if (op == kGetOp) return {operands[0].node, language_.index_of(symbol)};
-    switch (static_cast<ir::Op>(op)) {
-      case ir::Op::input:
-      case ir::Op::parameter:
-        return leaves_[language_.attributes(symbol)];
-      case ir::Op::constant:
-        return out.constant(language_.constant_of(symbol));
-      default:
-        break;
-    }
-    return {out.add(static_cast<ir::Op>(op), operands, *language_.attributes_of(symbol), provenance(node)), 0};
-  }
-
-  void name_classes() {
-    for (size_t n = 0; n < source_.size(); ++n) {
-      ClassId id = inserted_.class_of_node[n];
-      if (id.valid() && !source_.node(ir::NodeId(n)).name.empty())
-        names_.try_emplace(graph_.find(id), source_.node(ir::NodeId(n)).name);
-    }
-  }
-
-  /// Names of the user's nodes whose values the kernel computes inside.
-  std::string provenance(NodeId node) const {
-    std::vector<ClassId> classes{frozen_->class_of(node)};
-    if (auto it = fusion_.kernels.find(node); it != fusion_.kernels.end()) classes = it->second.computes;
-    std::string text;
-    for (ClassId id : classes)
-      if (auto it = names_.find(graph_.find(id)); it != names_.end()) text += (text.empty() ? "" : " + ") + it->second;
-    return text;
-  }
-
   const ir::Graph& source_;
+  const Rolled& rolled_;
+  const ir::Graph& searched_;
   std::span<const ir::Target* const> targets_;
   const Options& options_;
   CompileReport& report_;
@@ -222,21 +197,45 @@ class Search {
   Inserted inserted_;
   FusionResult fusion_;
   std::unique_ptr<egraph::FrozenGraph> frozen_;
+  std::unique_ptr<Unroll> unroll_;
   egraph::ExtractResult choice_;
-  std::unordered_map<uint32_t, ir::Value> leaves_;  // by source node
-  std::unordered_map<ClassId, std::string> names_;
+  std::optional<std::string> obstacle_;
 };
+
+std::string describe(const Rolled& rolled) {
+  if (rolled.rolls.empty()) return "no long run of equal blocks";
+  std::string text;
+  for (const Roll& roll : rolled.rolls)
+    text += fmt::format("{}{} blocks of {} nodes as 3", text.empty() ? "" : ", ", roll.copies, roll.blocks[0].size());
+  return text;
+}
+
+void run_search(Search& search, const ir::Graph& graph, PassRunner& run, SearchResult& result) {
+  run.graph_pass("insert", graph, [&] { search.insert_source(); });
+  run.graph_pass("saturate", graph, [&] { run.detail(search.saturate()); });
+  run.graph_pass("fuse", graph, [&] { run.detail(search.fuse()); });
+  run.graph_pass("extract", result.lowered, [&] { run.detail(search.extract(result)); });
+}
 
 }  // namespace
 
 SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
                     PassRunner& run, CompileReport& report) {
   SearchResult result;
-  Search search(graph, targets, options, report);
-  run.graph_pass("insert", graph, [&] { search.insert_source(); });
-  run.graph_pass("saturate", graph, [&] { run.detail(search.saturate()); });
-  run.graph_pass("fuse", graph, [&] { run.detail(search.fuse()); });
-  run.graph_pass("extract", result.lowered, [&] { run.detail(search.extract(result)); });
+  Rolled rolled;
+  run.graph_pass("roll", graph, [&] {
+    rolled = roll(graph);
+    run.detail(describe(rolled));
+  });
+  {
+    Search search(graph, rolled, targets, options, report);
+    run_search(search, rolled.rolls.empty() ? graph : rolled.graph, run, result);
+    if (!search.obstacle()) return result;
+  }
+  report.rules.clear();
+  const Rolled whole;
+  Search search(graph, whole, targets, options, report);
+  run_search(search, graph, run, result);
   return result;
 }
 
@@ -245,7 +244,8 @@ std::string egraph_picture(const ir::Graph& graph, std::span<const ir::Target* c
   CompileReport report;
   SearchResult result;
   const ir::Graph canonical = canonicalise(graph);
-  Search search(canonical, targets, options, report);
+  const Rolled whole;
+  Search search(canonical, whole, targets, options, report);
   search.insert_source();
   search.saturate();
   search.fuse();

@@ -118,7 +118,7 @@ TEST_CASE("BERT's norms, activations and attention are recognised, its transpose
   int64_t attention = 0;
   for (const passes::RuleCount& rule : model->report.rules)
     if (rule.name.starts_with("attention")) attention += rule.applied;
-  CHECK(attention >= 12);
+  CHECK(attention >= 3);  // in each of the three layers that the search sees (passes/roll.hpp)
 }
 
 TEST_CASE("no hard-swish is left in pieces, no zero-padding Concat is left") {
