@@ -7,7 +7,7 @@
 #include "backends/registry.hpp"
 #include "ir/text.hpp"
 #include "passes/pipeline.hpp"
-#include "tests/passes/deep_networks.hpp"
+#include "tests/plans/deep_networks.hpp"
 
 using namespace weft;
 

@@ -14,7 +14,7 @@
 #include "passes/pipeline.hpp"
 #include "passes/search.hpp"
 #include "tests/catch.hpp"
-#include "tests/passes/deep_networks.hpp"
+#include "tests/plans/deep_networks.hpp"
 
 using namespace weft;
 

@@ -1,4 +1,4 @@
-#include "tests/passes/deep_networks.hpp"
+#include "tests/plans/deep_networks.hpp"
 
 #include <fmt/format.h>
 
