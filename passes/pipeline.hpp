@@ -36,7 +36,8 @@ struct CompileResult {
 /// malformed or symbolic.
 CompileResult compile(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options);
 
-/// What of the rules enters the plan key: a hash over the texts of all rules that the options and targets load.
+/// What of the optimizer enters the plan key: a hash over the texts of all rules that the options and targets load, and
+/// over the sources of ir, egraph and passes, so that no plan of another search is taken for one of this.
 Hash128 rule_set_hash(std::span<const ir::Target* const> targets, const Options& options);
 
 }  // namespace weft::passes

@@ -244,9 +244,11 @@ bool allowed(const RuleSource& rule, Precision precision) {
   return true;
 }
 
+std::string_view optimizer_hash();  // generated: of the sources of ir, egraph and passes
+
 Hash128 rule_set_hash(std::span<const ir::Target* const> targets, const Options& options) {
   Hasher hasher;
-  hasher.text(to_string(options.precision)).u64(static_cast<uint64_t>(options.level));
+  hasher.text(to_string(options.precision)).u64(static_cast<uint64_t>(options.level)).text(optimizer_hash());
   for (const ir::RuleText& text : rule_texts(targets)) hasher.text(text.file).text(text.text);
   return hasher.finish();
 }

@@ -75,3 +75,16 @@ function(weft_embed_texts)
     DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/tools/cmake/embed_texts.cmake
     VERBATIM)
 endfunction()
+
+# weft_hash_sources(OUTPUT x.cpp FUNCTION weft::passes::f FILES a.cpp ...): generates `std::string_view f()`, a hash of the files.
+function(weft_hash_sources)
+  cmake_parse_arguments(ARG "" "OUTPUT;FUNCTION" "FILES" ${ARGN})
+  list(SORT ARG_FILES)
+  string(REPLACE ";" "|" files "${ARG_FILES}")
+  add_custom_command(
+    OUTPUT ${ARG_OUTPUT}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ARG_OUTPUT} -DFUNCTION=${ARG_FUNCTION} -DROOT=${CMAKE_SOURCE_DIR} "-DFILES=${files}"
+            -P ${CMAKE_SOURCE_DIR}/tools/cmake/hash_sources.cmake
+    DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/tools/cmake/hash_sources.cmake
+    VERBATIM)
+endfunction()
