@@ -1,5 +1,6 @@
 #pragma once
 // What the model benches and the reference writer ask of an engine: ours and the peers answer alike.
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,7 +25,13 @@ class Runner {
   virtual std::vector<PortInfo> inputs() const = 0;
   /// Keeps the tensors for the runs that follow; compiles what needs compiling for their shapes.
   virtual void bind(const ir::NamedTensors& inputs) = 0;
-  virtual void run() = 0;                        ///< the part that is timed
+  virtual void run() = 0;  ///< the part that is timed
+  /// Seconds of one run; an engine in a process of its own measures there.
+  virtual double timed_run() {
+    auto start = std::chrono::steady_clock::now();
+    run();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
   virtual ir::NamedTensors outputs() const = 0;  ///< of the last run
 };
 
