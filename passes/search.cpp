@@ -26,8 +26,8 @@ using egraph::NodeId;
 
 namespace {
 
-/// About half a second; most networks are proven optimal with a tenth of it.
-constexpr uint64_t kExtractionFuel = 10'000'000;
+/// About a seventh of a second; most networks are proven optimal with a tenth of it.
+constexpr uint64_t kExtractionFuel = 20'000'000;
 
 /// Limits of a phase by level and by the size of the graph that it starts from. Reproducible but for the time limit.
 egraph::Limits limits_of(const Options& options, size_t nodes) {
