@@ -12,7 +12,6 @@ namespace weft::backends::tbb {
 namespace {
 
 constexpr int64_t kQueries = 24;  // a block
-constexpr int64_t kPanel = 64;    // keys packed side by side
 
 /// One operand as matrices over the batch axes.
 struct MatrixView {
@@ -34,11 +33,13 @@ class AttentionKernel : public FamilyKernel {
   AttentionKernel(const FamilyRequest& request, Problem problem)
       : FamilyKernel(request.analysis), p_(std::move(problem)) {
     padded_depth_ = (p_.value_depth + 15) / 16 * 16;
-    panels_ = (p_.keys + kPanel - 1) / kPanel;
+    panel_ = gemm_functions().panel;
+    padded_keys_ = (p_.keys + panel_ - 1) / panel_ * panel_;
     blocks_ = (p_.queries + kQueries - 1) / kQueries;
     heads_ = product(p_.batch);
     single_ = p_.queries < 4 && p_.k.column == 1 && p_.v.column == 1 && p_.q.column == 1;
     pack_values_ = p_.v.column != 1 || p_.value_depth % 16 != 0 || p_.queries > kQueries;
+    direct_ = !single_ && padded_depth_ == p_.value_depth;
     const double scores = static_cast<double>(heads_) * static_cast<double>(p_.queries) * static_cast<double>(p_.keys) *
                           (p_.causal ? 0.6 : 1.0);
     const double head_floats = static_cast<double>(p_.keys * (p_.depth + p_.value_depth));
@@ -47,16 +48,15 @@ class AttentionKernel : public FamilyKernel {
                      (head_floats + static_cast<double>(p_.queries * (p_.depth + p_.value_depth))) +
                  (p_.mask.source >= 0 ? 4 * static_cast<double>(p_.queries * p_.keys) : 0);
     load.compute_ns =
-        scores *
-            (2.0 * static_cast<double>(p_.depth + padded_depth_) / (machine().gflops_f32 * (single_ ? 0.3 : 0.75)) +
-             chunk_cost(VectorOp::exp) + (p_.mask.source >= 0 ? 0.05 : 0)) +
+        scores * (2.0 * static_cast<double>(p_.depth + padded_depth_) / (machine().gflops_f32 * (single_ ? 0.3 : 1.2)) +
+                  0.7 * chunk_cost(VectorOp::exp) + (p_.mask.source >= 0 ? 0.05 : 0)) +
         (single_ ? 0 : 0.3 * static_cast<double>(heads_) * head_floats) + 100.0 * static_cast<double>(heads_ * blocks_);
     load.units = heads_ * blocks_;
     name = "attention";
     price(load, request.threads, name);
-    sizes_[0] = align64(4 * panels_ * kPanel * p_.depth);
+    sizes_[0] = align64(4 * padded_keys_ * p_.depth);
     sizes_[1] = pack_values_ ? align64(4 * p_.keys * padded_depth_) : 0;
-    sizes_[2] = align64(4 * kQueries * panels_ * kPanel);
+    sizes_[2] = align64(4 * kQueries * padded_keys_);
     sizes_[3] = align64(4 * kQueries * padded_depth_);
     sizes_[4] = p_.q.column == 1 ? 0 : align64(4 * kQueries * p_.depth);
     for (int64_t size : sizes_) resources_.scratch_bytes += size;
@@ -113,19 +113,29 @@ class AttentionKernel : public FamilyKernel {
     for (size_t i = 0; i < index.size(); ++i) s.out += index[i] * p_.out.batch[i];
   }
 
-  /// Keys to [panel][depth][64], zeros behind the last; values to rows of whole vectors where they are not so already.
+  /// Keys to panels [depth][panel], zeros behind the last; values to panels [keys][panel], zeros behind the depth,
+  /// where they are not read as they lie.
   void pack_head(const State& s) const {
-    for (int64_t panel = 0; panel < panels_; ++panel) {
-      const int64_t first = panel * kPanel, count = std::min(kPanel, p_.keys - first);
-      float* to = s.keys + panel * kPanel * p_.depth;
-      if (count < kPanel) std::fill_n(to, kPanel * p_.depth, 0.0f);
-      const int64_t dims[2] = {p_.depth, count}, dst[2] = {kPanel, 1}, src[2] = {p_.k.column, p_.k.row};
+    for (int64_t first = 0; first < p_.keys; first += panel_) {
+      const int64_t count = std::min(panel_, p_.keys - first);
+      float* to = s.keys + first * p_.depth;
+      if (count < panel_) std::fill_n(to, panel_ * p_.depth, 0.0f);
+      const int64_t dims[2] = {p_.depth, count}, dst[2] = {panel_, 1}, src[2] = {p_.k.column, p_.k.row};
       copy_strided(to, dst, s.k + first * p_.k.row, src, dims, 2, 4);
     }
     if (!pack_values_) return;
-    if (padded_depth_ != p_.value_depth) std::fill_n(s.values, p_.keys * padded_depth_, 0.0f);
-    const int64_t dims[2] = {p_.keys, p_.value_depth}, dst[2] = {padded_depth_, 1}, src[2] = {p_.v.row, p_.v.column};
-    copy_strided(s.values, dst, s.v, src, dims, 2, 4);
+    for (int64_t first = 0; first < padded_depth_; first += panel_) {
+      const int64_t width = std::min(panel_, padded_depth_ - first), count = std::min(width, p_.value_depth - first);
+      float* to = s.values + first * p_.keys;
+      if (count < width) std::fill_n(to, width * p_.keys, 0.0f);
+      if (count <= 0) continue;
+      if (p_.v.column == 1 && count == width) {
+        gemm_functions().pack(s.v + first, p_.v.row, to, width, p_.keys);
+        continue;
+      }
+      const int64_t dims[2] = {p_.keys, count}, dst[2] = {width, 1}, src[2] = {p_.v.row, p_.v.column};
+      copy_strided(to, dst, s.v + first * p_.v.column, src, dims, 2, 4);
+    }
   }
 
   /// Keys that query i sees: [0, n).
@@ -134,10 +144,17 @@ class AttentionKernel : public FamilyKernel {
   }
 
   void block(const State& s, int64_t first, int64_t count) const {
-    const int64_t stride = panels_ * kPanel, most = visible(first + count - 1);
+    const int64_t stride = padded_keys_, most = visible(first + count - 1);
     score(s, first, count, most);
     float factors[kQueries];
-    for (int64_t r = 0; r < count; ++r) factors[r] = weigh(s, s.scores + r * stride, first + r, most);
+    if (p_.causal || (s.mask && p_.mask.column != 1)) {
+      for (int64_t r = 0; r < count; ++r) factors[r] = weigh(s, s.scores + r * stride, first + r, most);
+    } else {
+      row_functions().weigh_rows(s.scores, static_cast<size_t>(stride), static_cast<size_t>(count),
+                                 static_cast<size_t>(most), p_.scale, s.mask ? s.mask + first * p_.mask.row : nullptr,
+                                 static_cast<size_t>(p_.mask.row), factors);
+    }
+    if (direct_) return apply(s, s.out + first * p_.out.row, p_.out.row, count, most, factors);
     if (single_) {
       const RowFunctions& f = row_functions();
       for (int64_t r = 0; r < count; ++r) {
@@ -147,9 +164,7 @@ class AttentionKernel : public FamilyKernel {
           f.multiply_add_into(sums, s.v + j * p_.v.row, static_cast<size_t>(p_.value_depth), s.scores[r * stride + j]);
       }
     } else {
-      const float* values = pack_values_ ? s.values : s.v;
-      gemm_function()(s.scores, stride, values, pack_values_ ? padded_depth_ : p_.v.row, s.sums, padded_depth_, count,
-                      padded_depth_, most);
+      apply(s, s.sums, padded_depth_, count, most, nullptr);
     }
     for (int64_t r = 0; r < count; ++r) {
       float* to = s.out + (first + r) * p_.out.row;
@@ -157,8 +172,20 @@ class AttentionKernel : public FamilyKernel {
     }
   }
 
+  /// Weighted sums of the values, to rows of whole vectors.
+  void apply(const State& s, float* to, int64_t to_row, int64_t count, int64_t most, const float* factors) const {
+    const auto multiply = gemm_functions().multiply;
+    if (!pack_values_)
+      return multiply(s.scores, padded_keys_, s.v, p_.v.row, to, to_row, count, padded_depth_, most, factors);
+    for (int64_t column = 0; column < padded_depth_; column += panel_) {
+      const int64_t width = std::min(panel_, padded_depth_ - column);
+      multiply(s.scores, padded_keys_, s.values + column * p_.keys, width, to + column, to_row, count, width, most,
+               factors);
+    }
+  }
+
   void score(const State& s, int64_t first, int64_t count, int64_t most) const {
-    const int64_t stride = panels_ * kPanel;
+    const int64_t stride = padded_keys_;
     const float* q = s.q + first * p_.q.row;
     int64_t q_stride = p_.q.row;
     if (single_) {
@@ -176,9 +203,9 @@ class AttentionKernel : public FamilyKernel {
       q = s.queries;
       q_stride = p_.depth;
     }
-    for (int64_t panel = 0; panel * kPanel < most; ++panel) {
-      gemm_function()(q, q_stride, s.keys + panel * kPanel * p_.depth, kPanel, s.scores + panel * kPanel, stride, count,
-                      kPanel, p_.depth);
+    for (int64_t key = 0; key < most; key += panel_) {
+      gemm_functions().multiply(q, q_stride, s.keys + key * p_.depth, panel_, s.scores + key, stride, count, panel_,
+                                p_.depth, nullptr);
     }
   }
 
@@ -190,13 +217,10 @@ class AttentionKernel : public FamilyKernel {
     const size_t n = static_cast<size_t>(seen);
     std::fill(row + seen, row + most, 0.0f);
     if (seen == 0) return 0;
-    f.scale(row, row, n, p_.scale);
-    if (s.mask) {
-      const float* mask = s.mask + query * p_.mask.row;
-      if (p_.mask.column == 1)
-        f.add_into(row, mask, n);
-      else
-        for (int64_t j = 0; j < seen; ++j) row[j] += mask[j * p_.mask.column];
+    const float* mask = s.mask ? s.mask + query * p_.mask.row : nullptr;
+    for (int64_t j = 0; j < seen; ++j) {
+      row[j] *= p_.scale;
+      if (mask) row[j] += mask[j * p_.mask.column];
     }
     const float greatest = f.max(row, n);
     if (greatest == -std::numeric_limits<float>::infinity()) {
@@ -207,8 +231,8 @@ class AttentionKernel : public FamilyKernel {
   }
 
   Problem p_;
-  int64_t padded_depth_ = 0, panels_ = 0, blocks_ = 0, heads_ = 0;
-  bool single_ = false, pack_values_ = false;
+  int64_t padded_depth_ = 0, panel_ = 0, padded_keys_ = 0, blocks_ = 0, heads_ = 0;
+  bool single_ = false, pack_values_ = false, direct_ = false;
   int64_t sizes_[5] = {};
 };
 

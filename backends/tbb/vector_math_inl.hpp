@@ -25,11 +25,14 @@ HWY_INLINE hn::Vec<D> PowerOfTwo(D d, VI n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(IntTag<D>(), 127))));
 }
 
-/// Splits x = n ln2 + r, |r| <= ln2 / 2, for finite x with |x| < 2^20.
+/// Splits x = n ln2 + r, |r| <= ln2 / 2 (and a rounding), for finite x with |x| < 2^20. Adding 1.5 2^23 rounds to an
+/// integer, which then stands in the low bits.
 template <class D, class V>
-HWY_INLINE V ReduceLn2(D d, V x, V& n) {
-  n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
-  return hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x));
+HWY_INLINE V ReduceLn2(D d, V x, hn::Vec<IntTag<D>>& n) {
+  const V magic = hn::Set(d, 12582912.0f), shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), magic);
+  const V whole = hn::Sub(shifted, magic);
+  n = hn::Sub(hn::BitCast(IntTag<D>(), shifted), hn::Set(IntTag<D>(), 0x4b400000));
+  return hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(whole, hn::Set(d, 0.693359375f), x));
 }
 
 /// e^r - 1 for |r| <= ln2 / 2.
@@ -48,35 +51,61 @@ HWY_INLINE V ExpM1Small(D d, V r) {
 template <class D, class V>
 HWY_INLINE V Exp(D d, V x) {
   const V clamped = hn::Min(hn::Max(x, hn::Set(d, -105.0f)), hn::Set(d, 89.0f));
-  V n;
+  hn::Vec<IntTag<D>> n;
   const V r = ReduceLn2(d, clamped, n);
   const V p = hn::Add(ExpM1Small(d, r), hn::Set(d, 1.0f));
-  const auto ni = hn::ConvertTo(IntTag<D>(), n);
-  const auto half = hn::ShiftRight<1>(ni);
-  const V y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(ni, half)));
+  const auto half = hn::ShiftRight<1>(n);
+  const V y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(n, half)));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 /// e^x for x <= 0 without a denormal result to speak of: below -87 gives 0. Used after the maximum is subtracted; NaN
-/// stays.
+/// stays. Several vectors at once, op by op: a chain of dependent operations alone leaves the units idle.
+template <int kCount, class D, class V>
+HWY_INLINE void ExpOfNegative(D d, V (&x)[kCount]) {
+  const IntTag<D> di;
+  const V lowest = hn::Set(d, -87.0f), magic = hn::Set(d, 12582912.0f);
+  constexpr float kPolynomial[5] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
+                                    5.0000001201e-1f};
+  V shifted[kCount], r[kCount], p[kCount];
+  // n and 2^n as in ReduceLn2; x itself goes on, so that NaN stays, and what is made of x < -87 is masked.
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i)
+    shifted[i] = hn::MulAdd(hn::Max(x[i], lowest), hn::Set(d, 1.44269504088896341f), magic);
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) r[i] = hn::NegMulAdd(hn::Sub(shifted[i], magic), hn::Set(d, 0.693359375f), x[i]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) r[i] = hn::NegMulAdd(hn::Sub(shifted[i], magic), hn::Set(d, -2.12194440e-4f), r[i]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) p[i] = hn::Set(d, 1.9875691500e-4f);
+#pragma GCC unroll 8
+  for (int k = 0; k < 5; ++k) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) p[i] = hn::MulAdd(p[i], r[i], hn::Set(d, kPolynomial[k]));
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) p[i] = hn::MulAdd(hn::Mul(r[i], r[i]), p[i], r[i]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
+    const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted[i]));
+    const V scale = hn::BitCast(d, hn::Add(exponent, hn::Set(di, 127 << 23)));
+    x[i] = hn::IfThenZeroElse(hn::Lt(x[i], lowest), hn::MulAdd(p[i], scale, scale));
+  }
+}
 template <class D, class V>
 HWY_INLINE V ExpOfNegative(D d, V x) {
-  const V clamped = hn::Max(x, hn::Set(d, -87.0f));
-  V n;
-  const V r = ReduceLn2(d, clamped, n);
-  const V p = hn::Add(ExpM1Small(d, r), hn::Set(d, 1.0f));
-  const V y = hn::Mul(p, PowerOfTwo(d, hn::ConvertTo(IntTag<D>(), n)));
-  const V z = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), y);
-  return hn::IfThenElse(hn::IsNaN(x), x, z);
+  V one[1] = {x};
+  ExpOfNegative<1>(d, one);
+  return one[0];
 }
 
 /// e^x - 1 for x <= 0, at most 3 ulp.
 template <class D, class V>
 HWY_INLINE V ExpM1OfNegative(D d, V x) {
   const V clamped = hn::Max(x, hn::Set(d, -30.0f));
-  V n;
+  hn::Vec<IntTag<D>> n;
   const V r = ReduceLn2(d, clamped, n);
-  const V scale = PowerOfTwo(d, hn::ConvertTo(IntTag<D>(), n));
+  const V scale = PowerOfTwo(d, n);
   const V y = hn::MulAdd(ExpM1Small(d, r), scale, hn::Sub(scale, hn::Set(d, 1.0f)));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }

@@ -105,6 +105,10 @@ struct RowFunctions {
   float (*exp_sum)(const float* x, float* out, size_t n, float subtract);  ///< out = exp(x - subtract), returns its sum
   double (*sum_exp)(const float* x, size_t n, float subtract);
   void (*scale)(const float* x, float* out, size_t n, float factor);
+  /// Rows x[0..n) become exp(y - max y) of y = x * factor (+ mask where it is not null); inverse = 1 / their sum.
+  /// Where all of y is -inf both are 0.
+  void (*weigh_rows)(float* x, size_t stride, size_t rows, size_t n, float factor, const float* mask,
+                     size_t mask_stride, float* inverse);
   /// ((x - high) - low) * factor, times gamma, plus beta where these are not null.
   void (*scale_shift)(const float* x, float* out, size_t n, float high, float low, float factor, const float* gamma,
                       const float* beta);

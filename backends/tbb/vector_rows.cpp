@@ -130,7 +130,7 @@ double sum_squares_about(const float* x, size_t n, float mean) {
   return total;
 }
 
-float exp_sum(const float* x, float* out, size_t n, float subtract) {
+HWY_INLINE float exp_sum_of(const float* x, float* out, size_t n, float subtract) {
   const DF d;
   const VF s = hn::Set(d, subtract);
   const size_t lanes = hn::Lanes(d);
@@ -139,18 +139,23 @@ float exp_sum(const float* x, float* out, size_t n, float subtract) {
     const size_t end = begin + 1024 < n ? begin + 1024 : n;
     VF a0 = hn::Zero(d), a1 = a0;
     size_t i = begin;
-    for (; i + 2 * lanes <= end; i += 2 * lanes) {
-      const VF u = ExpOfNegative(d, hn::Sub(hn::LoadU(d, x + i), s));
-      const VF v = ExpOfNegative(d, hn::Sub(hn::LoadU(d, x + i + lanes), s));
-      if (out) {
-        hn::StoreU(u, d, out + i);
-        hn::StoreU(v, d, out + i + lanes);
-      }
-      a0 = hn::Add(a0, u);
-      a1 = hn::Add(a1, v);
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      VF e[4];
+#pragma GCC unroll 4
+      for (size_t k = 0; k < 4; ++k) e[k] = hn::Sub(hn::LoadU(d, x + i + k * lanes), s);
+      ExpOfNegative<4>(d, e);
+#pragma GCC unroll 4
+      for (size_t k = 0; out && k < 4; ++k) hn::StoreU(e[k], d, out + i + k * lanes);
+      a0 = hn::Add(a0, hn::Add(e[0], e[2]));
+      a1 = hn::Add(a1, hn::Add(e[1], e[3]));
     }
-    for (; i < end; i += lanes) {
-      const size_t rest = end - i < lanes ? end - i : lanes;
+    for (; i + lanes <= end; i += lanes) {
+      const VF u = ExpOfNegative(d, hn::Sub(hn::LoadU(d, x + i), s));
+      if (out) hn::StoreU(u, d, out + i);
+      a0 = hn::Add(a0, u);
+    }
+    if (i < end) {
+      const size_t rest = end - i;
       HWY_ALIGN float buffer[16];
       for (size_t k = 0; k < lanes; ++k) buffer[k] = -std::numeric_limits<float>::infinity();
       for (size_t k = 0; k < rest; ++k) buffer[k] = x[i + k] - subtract;
@@ -159,13 +164,12 @@ float exp_sum(const float* x, float* out, size_t n, float subtract) {
       hn::Store(u, d, buffer);
       if (out) std::memcpy(out + i, buffer, rest * sizeof(float));
     }
-    HWY_ALIGN float buffer[16];
-    hn::Store(hn::Add(a0, a1), d, buffer);
-    for (size_t k = 0; k < lanes; ++k) total += buffer[k];
+    total += hn::GetLane(hn::SumOfLanes(d, hn::Add(a0, a1)));
   }
   return static_cast<float>(total);
 }
-double sum_exp(const float* x, size_t n, float subtract) { return exp_sum(x, nullptr, n, subtract); }
+float exp_sum(const float* x, float* out, size_t n, float subtract) { return exp_sum_of(x, out, n, subtract); }
+double sum_exp(const float* x, size_t n, float subtract) { return exp_sum_of(x, nullptr, n, subtract); }
 
 template <class F, class G>
 HWY_INLINE void map(size_t n, F vector, G scalar) {
@@ -181,6 +185,47 @@ void scale(const float* x, float* out, size_t n, float factor) {
   map(
       n, [&](size_t i) { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, out + i); },
       [&](size_t i) { out[i] = x[i] * factor; });
+}
+
+template <bool kMask>
+HWY_INLINE float scale_mask_as(float* x, const float* mask, size_t n, float factor) {
+  const DF d;
+  const VF f = hn::Set(d, factor);
+  const size_t lanes = hn::Lanes(d);
+  VF m0 = hn::Set(d, -std::numeric_limits<float>::infinity()), m1 = m0;
+  const auto at = [&](size_t i) {
+    VF v = hn::Mul(hn::LoadU(d, x + i), f);
+    if constexpr (kMask) v = hn::Add(v, hn::LoadU(d, mask + i));
+    hn::StoreU(v, d, x + i);
+    return v;
+  };
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    m0 = hn::Max(m0, at(i));
+    m1 = hn::Max(m1, at(i + lanes));
+  }
+  for (; i + lanes <= n; i += lanes) m0 = hn::Max(m0, at(i));
+  float greatest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(m0, m1)));
+  for (; i < n; ++i) {
+    x[i] = x[i] * factor;
+    if constexpr (kMask) x[i] = x[i] + mask[i];
+    greatest = greatest > x[i] ? greatest : x[i];
+  }
+  return greatest;
+}
+void weigh_rows(float* x, size_t stride, size_t rows, size_t n, float factor, const float* mask, size_t mask_stride,
+                float* inverse) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  for (size_t r = 0; r < rows; ++r, x += stride) {
+    const float greatest =
+        mask ? scale_mask_as<true>(x, mask + r * mask_stride, n, factor) : scale_mask_as<false>(x, nullptr, n, factor);
+    if (greatest == kLowest && max(x, n) == kLowest) {  // and no NaN beside it
+      for (size_t i = 0; i < n; ++i) x[i] = 0;
+      inverse[r] = 0;
+    } else {
+      inverse[r] = 1 / exp_sum_of(x, x, n, greatest);
+    }
+  }
 }
 
 template <bool kGamma, bool kBeta>
@@ -363,10 +408,10 @@ void transpose32(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t
 }
 
 const RowFunctions* rows() {
-  static const RowFunctions functions = {
-      sum,        sum_rows,    sum_squares_about, max,      max_number, min,      prod,     exp_sum,           sum_exp,
-      scale,      scale_shift, exp_columns,       add_into, max_into,   min_into, mul_into, multiply_add_into, dot,
-      transpose32};
+  static const RowFunctions functions = {sum,        sum_rows,    sum_squares_about, max,      max_number,
+                                         min,        prod,        exp_sum,           sum_exp,  scale,
+                                         weigh_rows, scale_shift, exp_columns,       add_into, max_into,
+                                         min_into,   mul_into,    multiply_add_into, dot,      transpose32};
   return &functions;
 }
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
