@@ -167,6 +167,13 @@ void Block::deliver(size_t k, void* direct) {
   }
 }
 
+std::pair<const float*, int64_t> Block::rows(const Box& box, size_t row) const {
+  const CodeLeaf& leaf = code_.leaves[0];
+  int64_t offset = leaf.offset;
+  for (size_t i = 0; i < code_.dims.size(); ++i) offset += box.start[i] * leaf.strides[i];
+  return {static_cast<const float*>(sources_[static_cast<size_t>(leaf.source)]) + offset, leaf.strides[row]};
+}
+
 const void* Block::result(size_t output) { return dense(static_cast<size_t>(code_.outputs[output].value), 2); }
 
 void Block::scatter(size_t k, void* buffer) {

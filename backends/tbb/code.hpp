@@ -91,6 +91,9 @@ class Block {
   /// Computes all outputs over a box; output i goes to direct[i] (contiguous, row-major over the box) where that is not
   /// null.
   void run(const Box& box, void* const* direct);
+  /// Where code of one leaf and no instruction finds a box, as rows along dim `row`: the first element, elements
+  /// between rows.
+  std::pair<const float*, int64_t> rows(const Box& box, size_t row) const;
   /// Output i of the last box: contiguous elements (of the block, an operand or direct[i]).
   const void* result(size_t output);
   /// Writes output k of the last box through its strides into the whole output's buffer.

@@ -14,6 +14,7 @@ using ir::Op;
 
 constexpr int64_t kChunk = 1024;  // results held at once
 constexpr int64_t kRun = 64;      // rows added in f32 before they go to double
+constexpr int64_t kChains = 4;    // row r is added to chain r mod 4
 
 /// Sums of 1024 in f32, those in double.
 double blocked_sum(const float* x, int64_t n) {
@@ -70,15 +71,23 @@ class ReduceKernel : public FamilyKernel {
     const size_t reduced = prologue_.groups[1];
     for (size_t i = reduced; i < prologue_.dims.size(); ++i) columns_ *= prologue_.dims[i];
     columnwise_ = reduced < prologue_.dims.size();
+    plain_ = columnwise_ && prologue_.instructions.empty() && kept_.empty() && prologue_.leaves.size() == 1 &&
+             prologue_.leaves[0].strides.back() == 1;
     results_ = epilogue_.elements();
     const double n = static_cast<double>(prologue_.elements);
     Load load;
     load.bytes = leaf_bytes(*analysis_, prologue_) + 4.0 * static_cast<double>(results_) +
                  leaf_bytes(*analysis_, epilogue_.code()) + 4.0 * n * static_cast<double>(kept_.size());
-    load.compute_ns =
-        n * (prologue_.nanoseconds_per_element() + 0.06) +
-        50 * n / static_cast<double>(columnwise_ ? std::min(prologue_.block, columns_) : prologue_.block) +
-        static_cast<double>(results_) * (epilogue_.code().nanoseconds_per_element() + (columnwise_ ? 0.2 : 12)) + 100;
+    load.compute_ns = n * prologue_.nanoseconds_per_element() +
+                      static_cast<double>(results_) * epilogue_.code().nanoseconds_per_element() + 100;
+    const bool sums = op_ == Op::reduce_sum || op_ == Op::reduce_mean;
+    if (plain_)
+      load.compute_ns += (!sums ? 0.2 : columns_ >= 1024 ? 0.14 : 0.07) * n;
+    else if (columnwise_)
+      load.compute_ns += (sums ? 0.08 : 0.2) * n + 50 * n / static_cast<double>(std::min(prologue_.block, kChunk));
+    else
+      load.compute_ns += 0.045 * n + 50 * n / static_cast<double>(prologue_.block) +
+                         (sums && count_ <= 1024 ? 4 : 12) * static_cast<double>(results_);
     for (const CodeLeaf& leaf : prologue_.leaves) {
       if (leaf.strides.back() != 1 && leaf.strides.back() != 0) load.compute_ns += 0.5 * n;
     }
@@ -88,7 +97,7 @@ class ReduceKernel : public FamilyKernel {
     prologue_scratch_ = align64(prologue_.scratch_bytes);
     epilogue_scratch_ = align64(epilogue_.scratch_bytes());
     resources_.scratch_bytes =
-        prologue_scratch_ + epilogue_scratch_ + kChunk * 8 + kChunk * 4 * 2 + align64(prologue_.block * 4);
+        prologue_scratch_ + epilogue_scratch_ + kChunk * 8 + kChunk * 4 * (kChains + 1) + align64(prologue_.block * 4);
   }
 
   void run(const RunContext& context, int part) const override {
@@ -102,7 +111,7 @@ class ReduceKernel : public FamilyKernel {
     Buffers buffers;
     buffers.wide = reinterpret_cast<double*>(rest);
     buffers.narrow = reinterpret_cast<float*>(rest + kChunk * 8);
-    buffers.results = buffers.narrow + kChunk;
+    buffers.results = buffers.narrow + kChains * kChunk;
     buffers.row = buffers.results + kChunk;
     const Share share = share_of(results_, grain(), part, parts());
     for (int64_t begin = share.begin; begin < share.end; begin += kChunk) {
@@ -119,7 +128,7 @@ class ReduceKernel : public FamilyKernel {
  private:
   struct Buffers {
     double* wide;    // kChunk
-    float* narrow;   // kChunk
+    float* narrow;   // kChains * kChunk
     float* results;  // kChunk
     float* row;      // prologue_.block
   };
@@ -176,11 +185,9 @@ class ReduceKernel : public FamilyKernel {
       to[i] = static_cast<float>(static_cast<double>(to[i]) / static_cast<double>(count_));
   }
 
-  /// Rows of a box. An operand taken as it lies is read row by row: several rows of a part of the columns would be
-  /// packed.
+  /// Rows of a box: several rows of a part of the columns are packed, which pays for short ones.
   int64_t rows_at_once(int64_t width) const {
-    if (prologue_.instructions.empty() && width < columns_) return 1;
-    return std::max<int64_t>(1, prologue_.block / width);
+    return width < columns_ && width >= 256 ? 1 : std::max<int64_t>(1, prologue_.block / width);
   }
 
   /// Kept axes innermost: whole rows of results are accumulated.
@@ -206,18 +213,13 @@ class ReduceKernel : public FamilyKernel {
     }
     box.start[last] = column;
     box.extent[last] = width;
-    const RowFunctions& rows = row_functions();
     const bool adds = op_ == Op::reduce_sum || op_ == Op::reduce_mean;
     const float start = adds                    ? 0
                         : op_ == Op::reduce_max ? -std::numeric_limits<float>::infinity()
                                                 : std::numeric_limits<float>::infinity();
-    std::fill_n(buffers.narrow, width, start);
+    std::fill_n(buffers.narrow, (adds ? kChains : 1) * width, start);
     std::fill_n(buffers.wide, width, 0.0);
-    const auto flush = [&] {
-      for (int64_t j = 0; j < width; ++j) buffers.wide[j] += buffers.narrow[j];
-      std::fill_n(buffers.narrow, width, 0.0f);
-    };
-    const int64_t inner_rows = prologue_.dims[row_dim], most = rows_at_once(width);
+    const int64_t inner_rows = prologue_.dims[row_dim], most = plain_ ? inner_rows : rows_at_once(width);
     const int64_t outer_rows = count_ / inner_rows;
     boost::container::small_vector<void*, 2> none(1 + kept.size(), nullptr);
     int64_t seen = 0;
@@ -231,28 +233,52 @@ class ReduceKernel : public FamilyKernel {
       for (int64_t row = 0; row < inner_rows; row += box.extent[row_dim]) {
         box.start[row_dim] = row;
         box.extent[row_dim] = std::min(most, inner_rows - row);
+        if (plain_) {
+          const auto [data, stride] = block.rows(box, row_dim);
+          take_rows(data, stride, box.extent[row_dim], width, buffers, seen);
+          continue;
+        }
         block.run(box, none.data());
         for (size_t k = 0; k < kept.size(); ++k) block.scatter(k + 1, kept[k]);
-        const float* data = static_cast<const float*>(block.result(0));
-        for (int64_t k = 0; k < box.extent[row_dim]; ++k, data += width) {
-          const size_t count = static_cast<size_t>(width);
-          if (op_ == Op::reduce_max)
-            rows.max_into(buffers.narrow, data, count);
-          else if (op_ == Op::reduce_min)
-            rows.min_into(buffers.narrow, data, count);
-          else
-            rows.add_into(buffers.narrow, data, count);
-          if (adds && ++seen % kRun == 0) flush();
-        }
+        take_rows(static_cast<const float*>(block.result(0)), width, box.extent[row_dim], width, buffers, seen);
       }
     }
     if (!adds) {
       std::copy_n(buffers.narrow, width, to);
       return;
     }
-    flush();
+    flush(buffers, width);
     const double divisor = op_ == Op::reduce_mean ? static_cast<double>(count_) : 1;
     for (int64_t j = 0; j < width; ++j) to[j] = static_cast<float>(buffers.wide[j] / divisor);
+  }
+
+  /// Takes in rows of `width` elements, the first of them row number `seen`, which is moved on. Which chain a row goes
+  /// to and when chains are emptied depends on its number alone.
+  void take_rows(const float* data, int64_t stride, int64_t count, int64_t width, const Buffers& buffers,
+                 int64_t& seen) const {
+    const RowFunctions& rows = row_functions();
+    const size_t n = static_cast<size_t>(width);
+    if (op_ == Op::reduce_max || op_ == Op::reduce_min) {
+      const auto into = op_ == Op::reduce_max ? rows.max_into : rows.min_into;
+      for (int64_t k = 0; k < count; ++k) into(buffers.narrow, data + k * stride, n);
+      return;
+    }
+    while (count > 0) {
+      const int64_t take = std::min(count, kRun - seen % kRun);
+      rows.add_rows(buffers.narrow, n, data, stride, static_cast<size_t>(take), static_cast<size_t>(seen % kChains));
+      seen += take;
+      data += take * stride;
+      count -= take;
+      if (seen % kRun == 0) flush(buffers, width);
+    }
+  }
+
+  static void flush(const Buffers& buffers, int64_t width) {
+    const float* chains = buffers.narrow;
+    for (int64_t j = 0; j < width; ++j) {
+      buffers.wide[j] += (chains[j] + chains[width + j]) + (chains[2 * width + j] + chains[3 * width + j]);
+    }
+    std::fill_n(buffers.narrow, kChains * width, 0.0f);
   }
 
   Op op_;
@@ -261,7 +287,7 @@ class ReduceKernel : public FamilyKernel {
   int64_t count_;  ///< elements reduced to one
   std::vector<size_t> kept_;
   int64_t results_ = 0, columns_ = 1;
-  bool columnwise_ = false;
+  bool columnwise_ = false, plain_ = false;
   int64_t prologue_scratch_ = 0, epilogue_scratch_ = 0;
 };
 

@@ -115,6 +115,8 @@ struct RowFunctions {
   void (*exp_columns)(const float* x, const float* subtract, float* out, float* acc,
                       size_t n);                           ///< out = exp(x - subtract), acc += out
   void (*add_into)(float* acc, const float* x, size_t n);  ///< acc += x
+  /// Four chains acc[4][n]: row r of n elements at x + r * stride is added to chain (first + r) mod 4.
+  void (*add_rows)(float* acc, size_t n, const float* x, int64_t stride, size_t rows, size_t first);
   void (*max_into)(float* acc, const float* x, size_t n);
   void (*min_into)(float* acc, const float* x, size_t n);
   void (*mul_into)(float* acc, const float* x, size_t n);

@@ -290,6 +290,53 @@ void add_into(float* acc, const float* x, size_t n) {
   into(
       acc, x, n, [](VF a, VF b) { return hn::Add(a, b); }, [](float a, float b) { return a + b; });
 }
+/// kVectors vectors of columns, all rows: chains stay in registers, each line is read once.
+template <size_t kVectors>
+HWY_INLINE void add_rows_at(float* acc, size_t n, const float* x, int64_t stride, size_t rows, size_t first) {
+  const DF d;
+  const size_t lanes = hn::Lanes(d);
+  VF chains[4][kVectors];
+#pragma GCC unroll 4
+  for (size_t k = 0; k < 4; ++k) {
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) chains[k][v] = hn::LoadU(d, acc + (first + k) % 4 * n + v * lanes);
+  }
+  size_t r = 0;
+  for (; r + 4 <= rows; r += 4, x += 4 * stride) {
+#pragma GCC unroll 4
+    for (size_t k = 0; k < 4; ++k) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v)
+        chains[k][v] = hn::Add(chains[k][v], hn::LoadU(d, x + static_cast<int64_t>(k) * stride + v * lanes));
+    }
+  }
+#pragma GCC unroll 4
+  for (size_t k = 0; k < 3; ++k) {
+    if (r + k >= rows) break;
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v)
+      chains[k][v] = hn::Add(chains[k][v], hn::LoadU(d, x + static_cast<int64_t>(k) * stride + v * lanes));
+  }
+#pragma GCC unroll 4
+  for (size_t k = 0; k < 4; ++k) {
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) hn::StoreU(chains[k][v], d, acc + (first + k) % 4 * n + v * lanes);
+  }
+}
+void add_rows(float* acc, size_t n, const float* x, int64_t stride, size_t rows, size_t first) {
+  const size_t lanes = hn::Lanes(DF());
+  if (rows == 1 || stride >= 1024) {  // columns of far rows would share few sets of the cache
+    for (size_t r = 0; r < rows; ++r) add_into(acc + (first + r) % 4 * n, x + static_cast<int64_t>(r) * stride, n);
+    return;
+  }
+  size_t j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) add_rows_at<2>(acc + j, n, x + j, stride, rows, first);
+  for (; j + lanes <= n; j += lanes) add_rows_at<1>(acc + j, n, x + j, stride, rows, first);
+  for (; j < n; ++j) {
+    for (size_t r = 0; r < rows; ++r)
+      acc[(first + r) % 4 * n + j] += x[static_cast<int64_t>(r) * stride + static_cast<int64_t>(j)];
+  }
+}
 void max_into(float* acc, const float* x, size_t n) {
   into(
       acc, x, n, [](VF a, VF b) { return max_ieee(a, b); }, max1);
@@ -408,10 +455,10 @@ void transpose32(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t
 }
 
 const RowFunctions* rows() {
-  static const RowFunctions functions = {sum,        sum_rows,    sum_squares_about, max,      max_number,
-                                         min,        prod,        exp_sum,           sum_exp,  scale,
-                                         weigh_rows, scale_shift, exp_columns,       add_into, max_into,
-                                         min_into,   mul_into,    multiply_add_into, dot,      transpose32};
+  static const RowFunctions functions = {
+      sum,      sum_rows, sum_squares_about, max,         max_number,  min,      prod,     exp_sum,
+      sum_exp,  scale,    weigh_rows,        scale_shift, exp_columns, add_into, add_rows, max_into,
+      min_into, mul_into, multiply_add_into, dot,         transpose32};
   return &functions;
 }
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
