@@ -26,8 +26,35 @@ ir::DType Block::dtype_of(size_t value) const {
   return value < leaves ? code_.leaves[value].dtype : code_.instructions[value - leaves].dtype;
 }
 
+/// The box of a joined operand, put together in its slot.
+void Block::join_leaf(size_t index) {
+  const CodeLeaf& leaf = code_.leaves[index];
+  const size_t rank = code_.dims.size(), last = rank - 1, bytes = ir::size_of(leaf.dtype);
+  int64_t strides[kMaxRank], extent[kMaxRank], step = 1;
+  for (size_t i = rank; i-- > 0;) {
+    strides[i] = step;
+    extent[i] = box_->extent[i];
+    step *= extent[i];
+  }
+  const int64_t from = box_->start[last], to = from + box_->extent[last];
+  char* own = slot(static_cast<int>(index));
+  for (const CodePiece& piece : leaf.pieces) {
+    const int64_t begin = std::max(from, piece.begin), end = std::min(to, piece.begin + piece.count);
+    if (begin >= end) continue;
+    extent[last] = end - begin;
+    int64_t offset = piece.offset + (begin - piece.begin) * piece.strides[last];
+    for (size_t i = 0; i < last; ++i) offset += box_->start[i] * piece.strides[i];
+    copy_strided(
+        own + (begin - from) * static_cast<int64_t>(bytes), strides,
+        static_cast<const char*>(sources_[static_cast<size_t>(piece.source)]) + offset * static_cast<int64_t>(bytes),
+        piece.strides.data(), extent, rank, bytes);
+  }
+  values_[index] = {own, false, true};
+}
+
 void Block::load_leaf(size_t index) {
   const CodeLeaf& leaf = code_.leaves[index];
+  if (!leaf.pieces.empty()) return join_leaf(index);
   const Box& box = *box_;
   int64_t offset = leaf.offset, expected = 1;
   bool scalar = true, contiguous = true;

@@ -18,19 +18,48 @@ std::optional<double> constant_value(const Analysis& analysis, ExprId id) {
   return source.tensor->at_double(0);
 }
 
+/// Longer rows are better cut into one piece of code for each part.
+constexpr int64_t kLongestJoined = 512;
+
 }  // namespace
+
+bool is_joined_leaf(const Analysis& analysis, ExprId id) {
+  const Expr& e = analysis.exprs[id];
+  return e.kind == Expr::Kind::concat && static_cast<size_t>(e.axis) + 1 == e.dims.size() &&
+         e.dims.back() <= kLongestJoined && std::all_of(e.children.begin(), e.children.end(), [&](ExprId child) {
+           return analysis.exprs[child].kind == Expr::Kind::leaf;
+         });
+}
 
 Code::Code(const Analysis& analysis, const std::vector<ExprId>& roots, std::vector<Target> targets,
            const std::vector<size_t>& barriers) {
   const std::vector<ExprId> order = analysis.exprs.reachable(roots);
   std::vector<int> value_of(analysis.exprs.size(), -1);
   const Ints full = analysis.exprs[roots[0]].dims;
+  std::vector<bool> read(analysis.exprs.size(), false);  // as a view of its own, not only as a part of a joined one
+  for (ExprId id : roots) read[static_cast<size_t>(id)] = true;
   for (ExprId id : order) {
     const Expr& e = analysis.exprs[id];
-    if (e.kind == Expr::Kind::concat) refusal = "a concat inside an elementwise expression";
-    if (e.kind != Expr::Kind::leaf) continue;
+    if (e.kind == Expr::Kind::concat && !is_joined_leaf(analysis, id))
+      refusal = "a concat inside an elementwise expression";
+    for (ExprId child : e.children) {
+      if (e.kind == Expr::Kind::elementwise) read[static_cast<size_t>(child)] = true;
+    }
+  }
+  for (ExprId id : order) {
+    const Expr& e = analysis.exprs[id];
+    if (e.kind == Expr::Kind::elementwise || !read[static_cast<size_t>(id)]) continue;
     value_of[static_cast<size_t>(id)] = static_cast<int>(leaves.size());
-    leaves.push_back({e.source, e.dtype, e.offset, e.strides});
+    leaves.push_back({e.source, e.dtype, e.offset, e.strides, {}});
+    if (e.kind == Expr::Kind::leaf) continue;
+    int64_t begin = 0;
+    for (ExprId child : e.children) {
+      const Expr& piece = analysis.exprs[child];
+      leaves.back().pieces.push_back({piece.source, piece.offset, piece.strides, begin, piece.dims.back()});
+      begin += piece.dims.back();
+    }
+    leaves.back().source = leaves.back().pieces[0].source;
+    leaves.back().strides = row_major(e.dims);
   }
   if (!refusal.empty()) return;
   for (ExprId id : order) {
@@ -60,15 +89,27 @@ Code::Code(const Analysis& analysis, const std::vector<ExprId>& roots, std::vect
   if (elements > 0) plan_boxes();
 }
 
+/// Strides of all leaves and their pieces.
+std::vector<Ints*> Code::leaf_strides() {
+  std::vector<Ints*> all;
+  for (CodeLeaf& leaf : leaves) {
+    all.push_back(&leaf.strides);
+    for (CodePiece& piece : leaf.pieces) all.push_back(&piece.strides);
+  }
+  return all;
+}
+
 void Code::collapse(const Ints& full, const std::vector<Target>& targets, const std::vector<size_t>& barriers) {
   std::vector<Ints> from;
-  for (const CodeLeaf& leaf : leaves) from.push_back(leaf.strides);
+  const std::vector<Ints*> own = leaf_strides();
+  for (const Ints* strides : own) from.push_back(*strides);
+  const bool joined = own.size() > leaves.size();
   for (const Target& target : targets) from.push_back(target.strides);
   std::vector<Ints> to(from.size());
   for (size_t i = 0; i <= full.size(); ++i) {
     while (groups.size() < barriers.size() && barriers[groups.size()] == i) groups.push_back(dims.size());
     if (i == full.size() || full[i] == 1) continue;
-    bool joins = !dims.empty() && (groups.empty() || groups.back() < dims.size());
+    bool joins = !dims.empty() && (groups.empty() || groups.back() < dims.size()) && !(joined && i + 1 == full.size());
     for (size_t k = 0; joins && k < from.size(); ++k) joins = to[k].back() == from[k][i] * full[i];
     if (joins) {
       dims.back() *= full[i];
@@ -80,13 +121,13 @@ void Code::collapse(const Ints& full, const std::vector<Target>& targets, const 
   }
   if (dims.empty()) {
     dims.push_back(1);
-    for (size_t k = 0; k < to.size(); ++k) to[k].push_back(k < leaves.size() ? 0 : 1);
+    for (size_t k = 0; k < to.size(); ++k) to[k].push_back(k < own.size() ? 0 : 1);
     for (size_t& group : groups) group = 1;
   }
-  for (size_t k = 0; k < leaves.size(); ++k) leaves[k].strides = to[k];
+  for (size_t k = 0; k < own.size(); ++k) *own[k] = to[k];
   const Ints rows = row_major(dims);
   for (size_t k = 0; k < outputs.size(); ++k) {
-    outputs[k].strides = to[leaves.size() + k];
+    outputs[k].strides = to[own.size() + k];
     contiguous = contiguous && outputs[k].strides == rows;
   }
 }

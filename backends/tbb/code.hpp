@@ -11,13 +11,24 @@
 
 namespace weft::backends::tbb {
 
+/// A part of a joined operand, over the code's dims but for the last: `count` elements from `begin` on along that one.
+struct CodePiece {
+  int source;
+  int64_t offset;
+  Ints strides;
+  int64_t begin, count;
+};
 /// An operand as a view over the code's dims.
 struct CodeLeaf {
   int source;
   ir::DType dtype;
   int64_t offset;
   Ints strides;
+  /// Of operands joined along the last dim, as a padded one; source, offset and strides are then those of the first.
+  std::vector<CodePiece> pieces;
 };
+/// Whether a concat is taken as a joined operand: of views, along the last dim, in short rows.
+bool is_joined_leaf(const Analysis& analysis, ExprId id);
 struct CodeInstruction {
   const ir::Node* node;
   std::optional<VectorForm> form;  ///< else the op table's own evaluation of the block
@@ -41,8 +52,8 @@ struct Target {
 /// Code for one or more expressions over one domain. Immutable; `Block` runs it.
 class Code {
  public:
-  /// All roots have the dims of the first and hold no concat. Targets: one a root; none = row-major. Dims on the two
-  /// sides of a barrier (an index into the dims, ascending) are not joined.
+  /// All roots have the dims of the first and hold no concat but joined leaves. Targets: one a root; none = row-major.
+  /// Dims on the two sides of a barrier (an index into the dims, ascending) are not joined.
   Code(const Analysis& analysis, const std::vector<ExprId>& roots, std::vector<Target> targets = {},
        const std::vector<size_t>& barriers = {});
 
@@ -68,6 +79,7 @@ class Code {
 
  private:
   void collapse(const Ints& full, const std::vector<Target>& targets, const std::vector<size_t>& barriers);
+  std::vector<Ints*> leaf_strides();
   void allocate_slots();
   void plan_boxes();
   friend class Block;
@@ -111,6 +123,7 @@ class Block {
     bool packed = true;  ///< data is contiguous over the box
   };
   void load_leaf(size_t leaf);
+  void join_leaf(size_t leaf);
   const void* dense(size_t value, size_t spare);
   void run_vector(const CodeInstruction& instruction, Value& result, void* out);
   void run_table(const CodeInstruction& instruction, Value& result, void* out);

@@ -50,20 +50,36 @@ void fill_as(T* dst, T value, size_t n) {
   for (size_t i = 0; i < n; ++i) dst[i] = value;
 }
 
+/// Rows of a few hundred bytes by pieces of a fixed size: a call of memcpy for each would take longer than the copy.
+template <typename T>
+void copy_dense(T* dst, const T* src, int64_t n) {
+  constexpr int64_t kPiece = 16 / sizeof(T);
+  if (n < kPiece) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
+  } else if (n <= 8 * kPiece) {
+    for (int64_t i = 0; i + kPiece <= n; i += kPiece) std::memcpy(dst + i, src + i, 16);
+    std::memcpy(dst + n - kPiece, src + n - kPiece, 16);  // the rest, with some of it again
+  } else {
+    std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
+  }
+}
+
 /// The innermost axis alone.
 template <typename T>
 void copy_row(T* dst, const T* src, const Axis& axis) {
   if (axis.dst == 1 && axis.src == 1) {
-    if (axis.dim < 8) {
-      for (int64_t i = 0; i < axis.dim; ++i) dst[i] = src[i];
-    } else {
-      std::memcpy(dst, src, static_cast<size_t>(axis.dim) * sizeof(T));
-    }
+    copy_dense(dst, src, axis.dim);
   } else if (axis.dst == 1 && axis.src == 0) {
     fill_as(dst, *src, static_cast<size_t>(axis.dim));
   } else {
     for (int64_t i = 0; i < axis.dim; ++i) dst[i * axis.dst] = src[i * axis.src];
   }
+}
+
+/// The two innermost axes: rows one by one, without a call for each.
+template <typename T>
+void copy_rows(T* dst, const T* src, const Axis& rows, const Axis& inner) {
+  for (int64_t i = 0; i < rows.dim; ++i) copy_row(dst + i * rows.dst, src + i * rows.src, inner);
 }
 
 /// Calls f(dst, src) for every index of the axes, outermost first.
@@ -95,7 +111,9 @@ void copy_as(T* dst, const T* src, Axis* axes, size_t count) {
       }
     }
   }
-  for_each(axes, count - 1, dst, src, [&](T* d, const T* s) { copy_row(d, s, inner); });
+  if (count == 1) return copy_row(dst, src, inner);
+  const Axis rows = axes[count - 2];
+  for_each(axes, count - 2, dst, src, [&](T* d, const T* s) { copy_rows(d, s, rows, inner); });
 }
 
 }  // namespace

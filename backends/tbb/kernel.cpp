@@ -31,14 +31,19 @@ void FamilyKernel::price(const Load& load, int threads, std::string implementati
 double leaf_bytes(const Analysis& analysis, const Code& code) {
   double bytes = 0;
   std::set<int> seen;
-  for (const CodeLeaf& leaf : code.leaves) {
-    double distinct = static_cast<double>(ir::size_of(leaf.dtype));
+  const auto count = [&](int source, const Ints& strides, ir::DType dtype, double share) {
+    if (analysis.sources[static_cast<size_t>(source)].kind == Source::Kind::anchor) return;
+    double distinct = static_cast<double>(ir::size_of(dtype)) * share;
     for (size_t i = 0; i < code.dims.size(); ++i) {
-      if (leaf.strides[i] != 0) distinct *= static_cast<double>(code.dims[i]);
+      if (strides[i] != 0) distinct *= static_cast<double>(code.dims[i]);
     }
-    const Source& source = analysis.sources[static_cast<size_t>(leaf.source)];
-    if (source.kind == Source::Kind::anchor) continue;
-    bytes += seen.insert(leaf.source).second ? distinct : distinct / 4;  // a second view of the same bytes mostly hits
+    bytes += seen.insert(source).second ? distinct : distinct / 4;  // a second view of the same bytes mostly hits
+  };
+  for (const CodeLeaf& leaf : code.leaves) {
+    for (const CodePiece& piece : leaf.pieces)
+      count(piece.source, piece.strides, leaf.dtype,
+            static_cast<double>(piece.count) / static_cast<double>(code.dims.back()));
+    if (leaf.pieces.empty()) count(leaf.source, leaf.strides, leaf.dtype, 1);
   }
   return bytes;
 }

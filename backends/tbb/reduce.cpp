@@ -72,7 +72,7 @@ class ReduceKernel : public FamilyKernel {
     for (size_t i = reduced; i < prologue_.dims.size(); ++i) columns_ *= prologue_.dims[i];
     columnwise_ = reduced < prologue_.dims.size();
     plain_ = columnwise_ && prologue_.instructions.empty() && kept_.empty() && prologue_.leaves.size() == 1 &&
-             prologue_.leaves[0].strides.back() == 1;
+             prologue_.leaves[0].strides.back() == 1 && prologue_.leaves[0].pieces.empty();
     results_ = epilogue_.elements();
     const double n = static_cast<double>(prologue_.elements);
     Load load;

@@ -4,6 +4,7 @@
 #include "backends/tbb/vector_ops.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -200,7 +201,14 @@ WEFT_UNARY(ceil, hn::Ceil(x))
 WEFT_UNARY(round, hn::Round(x))
 WEFT_UNARY(leaky_relu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(set(args.p0), x), x))
 WEFT_UNARY(elu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(set(args.p0), ExpM1OfNegative(d, x)), x))
-WEFT_UNARY(hard_sigmoid, max_ieee(hn::Zero(d), min_ieee(set(1), hn::Add(hn::Mul(set(args.p0), x), set(args.p1)))))
+/// max(low, min(high, x)) and min(max(x, low), high) for bounds that are numbers, low <= high, high not -0: two
+/// comparisons, NaN falls through them; -0 under a low of +0 becomes +0 by the addition.
+HWY_INLINE VF hold(VF x, VF low, VF high) {
+  const VF r = hn::IfThenElse(hn::Lt(x, low), low, x);
+  return hn::IfThenElse(hn::Gt(r, high), high, r);
+}
+WEFT_UNARY(hard_sigmoid,
+           hn::Add(hold(hn::Add(hn::Mul(set(args.p0), x), set(args.p1)), hn::Zero(d), set(1)), hn::Zero(d)))
 WEFT_UNARY(gelu_erf, GeluErf(d, x))
 WEFT_UNARY(gelu_tanh, GeluTanh(d, x))
 WEFT_UNARY(square, hn::Mul(x, x))
@@ -235,6 +243,12 @@ struct where_f {
 };
 struct clip_f {
   static HWY_INLINE VF apply(VF a, VF b, VF c) { return min_ieee(max_ieee(a, b), c); }
+};
+struct hold_f {
+  static HWY_INLINE VF apply(VF a, VF b, VF c) { return hold(a, b, c); }
+};
+struct hold_zero_f {
+  static HWY_INLINE VF apply(VF a, VF b, VF c) { return hn::Add(hold(a, b, c), hn::Zero(DF())); }
 };
 struct and_f {
   static uint8_t apply(uint8_t a, uint8_t b) { return a & b; }
@@ -297,6 +311,14 @@ void fill_binary(Table& table, VectorOp op) {
   row[0] = binary<In, Out, F, 0>;
   row[1] = binary<In, Out, F, 1>;
   row[2] = binary<In, Out, F, 2>;
+}
+
+/// Between two scalars.
+void clip_between(const ChunkArgs& args) {
+  const float low = *static_cast<const float*>(args.b), high = *static_cast<const float*>(args.c);
+  if (!(low <= high) || (high == 0 && std::signbit(high))) return ternary<F32, clip_f, 6>(args);
+  if (low == 0 && !std::signbit(low)) return ternary<F32, hold_zero_f, 6>(args);
+  ternary<F32, hold_f, 6>(args);
 }
 
 Table make_table() {
@@ -368,7 +390,7 @@ Table make_table() {
   at(VectorOp::where)[4] = ternary<Bool, where_f, 4>;
   at(VectorOp::where)[6] = ternary<Bool, where_f, 6>;
   at(VectorOp::clip)[0] = ternary<F32, clip_f, 0>;
-  at(VectorOp::clip)[6] = ternary<F32, clip_f, 6>;
+  at(VectorOp::clip)[6] = clip_between;
   return t;
 }
 

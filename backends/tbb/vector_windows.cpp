@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/tbb/vector_windows.cpp"
@@ -44,7 +45,8 @@ void depthwise_tile(const WindowRow& r, int64_t at, const Taps& taps) {
                 step_o = r.stride_w * channels;
   float* out = r.out + (at - r.begin) * channels;
   int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
+  for (; c < channels && channels >= lanes; c += lanes) {
+    if (c + lanes > channels) c = channels - lanes;  // some channels twice
     VF acc[kOutputs];
 #pragma GCC unroll 8
     for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
@@ -76,6 +78,36 @@ void depthwise_tile(const WindowRow& r, int64_t at, const Taps& taps) {
   }
 }
 
+/// One output: four vectors of channels at once, so that sums do not wait for each other.
+void depthwise_single(const WindowRow& r, int64_t at, const Taps& taps) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), channels = r.channels;
+  if (channels < lanes) return depthwise_tile<1>(r, at, taps);
+  const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at * r.stride_w - r.low_w) * channels;
+  const int64_t step_y = r.dilation_h * r.width * channels, step_x = r.dilation_w * channels;
+  float* out = r.out + (at - r.begin) * channels;
+  const auto vectors = [&](auto count, int64_t c) {
+    constexpr int kCount = decltype(count)::value;
+    VF acc[kCount];
+#pragma GCC unroll 8
+    for (int v = 0; v < kCount; ++v) acc[v] = hn::Zero(d);
+    for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+      for (int64_t kx = taps.x0; kx < taps.x1; ++kx) {
+        const float *x = base + ky * step_y + kx * step_x + c, *w = r.weights + (ky * r.kernel_w + kx) * channels + c;
+#pragma GCC unroll 8
+        for (int v = 0; v < kCount; ++v)
+          acc[v] = hn::MulAdd(hn::LoadU(d, w + v * lanes), hn::LoadU(d, x + v * lanes), acc[v]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kCount; ++v) hn::StoreU(acc[v], d, out + c + v * lanes);
+  };
+  int64_t c = 0;
+  for (; c + 4 * lanes <= channels; c += 4 * lanes) vectors(std::integral_constant<int, 4>(), c);
+  for (; c + lanes <= channels; c += lanes) vectors(std::integral_constant<int, 1>(), c);
+  if (c < channels) vectors(std::integral_constant<int, 1>(), channels - lanes);  // some channels twice
+}
+
 /// As above for dilation 1 and a full row of taps, their number and the stride known: neighbouring outputs share
 /// columns.
 template <int kOutputs, int kWidth, int kStride>
@@ -85,8 +117,9 @@ void depthwise_shared(const WindowRow& r, int64_t at, const Taps& taps) {
   const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at * kStride - r.low_w) * channels;
   const int64_t step_y = r.dilation_h * r.width * channels;
   float* out = r.out + (at - r.begin) * channels;
-  const int64_t whole = channels / lanes * lanes;
+  const int64_t whole = channels >= lanes ? channels : 0;
   for (int64_t c = 0; c < whole; c += lanes) {
+    if (c + lanes > channels) c = channels - lanes;  // some channels twice
     VF acc[kOutputs];
 #pragma GCC unroll 16
     for (int o = 0; o < kOutputs; ++o) acc[o] = hn::Zero(d);
@@ -149,7 +182,7 @@ void depthwise(const WindowRow& r) {
       at += 4;
     } else {
       WindowRow::inside(first, r.dilation_w, r.kernel_w, r.width, taps.x0, taps.x1);
-      depthwise_tile<1>(r, at, taps);
+      depthwise_single(r, at, taps);
       ++at;
     }
   }
@@ -175,14 +208,16 @@ HWY_INLINE void pool_at(const WindowRow& r, int64_t at, const Taps& taps, float 
   const int64_t step_y = r.dilation_h * r.width * channels, step_x = r.dilation_w * channels;
   float* out = r.out + (at - r.begin) * channels;
   int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
+  const auto vector = [&](int64_t from) {
     VF acc = hn::Set(d, start);
     for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
       for (int64_t kx = taps.x0; kx < taps.x1; ++kx)
-        acc = combine(acc, hn::LoadU(d, base + ky * step_y + kx * step_x + c));
+        acc = combine(acc, hn::LoadU(d, base + ky * step_y + kx * step_x + from));
     }
-    hn::StoreU(finish(acc), d, out + c);
-  }
+    hn::StoreU(finish(acc), d, out + from);
+  };
+  for (; c + lanes <= channels; c += lanes) vector(c);
+  if (c < channels && channels >= lanes) return vector(channels - lanes);  // some channels twice
   for (; c < channels; ++c) {
     float acc = start;
     for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
@@ -203,11 +238,42 @@ HWY_INLINE void for_windows(const WindowRow& r, const F& f) {
   }
 }
 
+/// The greatest of a window of vectors. The unit's own maximum takes no heed of NaN and of the sign of zeros: which
+/// lanes saw a NaN, and whether every element was negative, is kept beside it.
+HWY_INLINE VF greatest(const float* base, int64_t step_y, int64_t step_x, const Taps& taps) {
+  const DF d;
+  VF most = hn::Set(d, -std::numeric_limits<float>::infinity()), signs = hn::Set(d, -0.0f);
+  auto unordered = hn::Lt(most, most);
+  for (int64_t ky = taps.y0; ky < taps.y1; ++ky) {
+    for (int64_t kx = taps.x0; kx < taps.x1; ++kx) {
+      const VF x = hn::LoadU(d, base + ky * step_y + kx * step_x);
+      most = hn::Max(most, x);
+      signs = hn::And(signs, x);
+      unordered = hn::Or(unordered, hn::IsNaN(x));
+    }
+  }
+  const VF exact = hn::IfThenElse(hn::Eq(most, hn::Zero(d)), signs, most);
+  return hn::IfThenElse(unordered, hn::Set(d, std::numeric_limits<float>::quiet_NaN()), exact);
+}
+
 void max_pool(const WindowRow& r) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(DF()));
+  if (r.channels < lanes) {
+    return for_windows(r, [&](int64_t at, const Taps& taps) {
+      pool_at(
+          r, at, taps, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1,
+          [](VF a) { return a; }, [](float a) { return a; });
+    });
+  }
+  const int64_t step_y = r.dilation_h * r.width * r.channels, step_x = r.dilation_w * r.channels;
   for_windows(r, [&](int64_t at, const Taps& taps) {
-    pool_at(
-        r, at, taps, -std::numeric_limits<float>::infinity(), [](VF a, VF b) { return max_ieee(a, b); }, max1,
-        [](VF a) { return a; }, [](float a) { return a; });
+    const float* base = r.x + ((r.row * r.stride_h - r.low_h) * r.width + at * r.stride_w - r.low_w) * r.channels;
+    float* out = r.out + (at - r.begin) * r.channels;
+    int64_t c = 0;
+    for (; c + lanes <= r.channels; c += lanes) hn::StoreU(greatest(base + c, step_y, step_x, taps), DF(), out + c);
+    if (c == r.channels) return;
+    c = r.channels - lanes;  // some channels twice
+    hn::StoreU(greatest(base + c, step_y, step_x, taps), DF(), out + c);
   });
 }
 

@@ -43,7 +43,13 @@ class WindowKernel : public FamilyKernel {
     // Channels fill whole vectors but for the last; a tap is one load and one operation.
     const double lanes = machine().gflops_f32 / 7, vectors = std::ceil(static_cast<double>(shape_.channels) / lanes);
     const double filling = static_cast<double>(shape_.channels) / (vectors * lanes);
-    const double tap_ns = shape_.channels == 1 ? 0.15 : (weights >= 0 ? 2.6 : 4.0) / machine().gflops_f32 / filling;
+    const bool wide = machine().cpu == "avx3";  // 32 registers
+    const double flops_a_tap = weights >= 0          ? (wide                  ? 2.6
+                                                        : shape_.kernel_w > 3 ? 3.8
+                                                                              : 5.2)
+                               : op_ == Op::max_pool ? 6.0
+                                                     : 4.0;
+    const double tap_ns = shape_.channels == 1 ? 0.15 : flops_a_tap / machine().gflops_f32 / filling;
     load.compute_ns = taps * tap_ns + outputs * epilogue_.code().nanoseconds_per_element() +
                       (epilogue_.trivial ? 0 : 0.05 * outputs) +
                       (shape_.channels == 1 ? 30.0 * static_cast<double>(images_ * rows_)
