@@ -38,7 +38,11 @@ void Block::join_leaf(size_t index) {
   }
   const int64_t from = box_->start[last], to = from + box_->extent[last];
   char* own = slot(static_cast<int>(index));
+  // What is one repeated element still stands there from the last box of whole rows.
+  const bool again = packed_count_[index] >= n_ && to - from == code_.dims[last];
+  packed_count_[index] = to - from == code_.dims[last] ? std::max(n_, again ? packed_count_[index] : 0) : 0;
   for (const CodePiece& piece : leaf.pieces) {
+    if (again && std::all_of(piece.strides.begin(), piece.strides.end(), [](int64_t s) { return s == 0; })) continue;
     const int64_t begin = std::max(from, piece.begin), end = std::min(to, piece.begin + piece.count);
     if (begin >= end) continue;
     extent[last] = end - begin;

@@ -76,10 +76,22 @@ void copy_row(T* dst, const T* src, const Axis& axis) {
   }
 }
 
-/// The two innermost axes: rows one by one, without a call for each.
+/// The two innermost axes: rows one by one, without a call for each; the shortest dense ones without a loop.
 template <typename T>
 void copy_rows(T* dst, const T* src, const Axis& rows, const Axis& inner) {
-  for (int64_t i = 0; i < rows.dim; ++i) copy_row(dst + i * rows.dst, src + i * rows.src, inner);
+  constexpr int64_t kPiece = 16 / sizeof(T);
+  const bool dense = inner.dst == 1 && inner.src == 1;
+  if (dense && inner.dim == kPiece) {
+    for (int64_t i = 0; i < rows.dim; ++i) std::memcpy(dst + i * rows.dst, src + i * rows.src, 16);
+  } else if (dense && inner.dim > kPiece && inner.dim <= 2 * kPiece) {
+    const int64_t rest = inner.dim - kPiece;
+    for (int64_t i = 0; i < rows.dim; ++i) {
+      std::memcpy(dst + i * rows.dst, src + i * rows.src, 16);
+      std::memcpy(dst + i * rows.dst + rest, src + i * rows.src + rest, 16);
+    }
+  } else {
+    for (int64_t i = 0; i < rows.dim; ++i) copy_row(dst + i * rows.dst, src + i * rows.src, inner);
+  }
 }
 
 /// Calls f(dst, src) for every index of the axes, outermost first.

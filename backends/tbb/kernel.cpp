@@ -1,5 +1,6 @@
 #include "backends/tbb/kernel.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace weft::backends::tbb {
@@ -28,12 +29,36 @@ void FamilyKernel::price(const Load& load, int threads, std::string implementati
   nanoseconds = tbb::nanoseconds(load, threads);
 }
 
+namespace {
+
+/// How many times more bytes a view fetches than it reads, because caches hold lines of 64 bytes.
+double line_waste(const Ints& dims, const Ints& strides, size_t element_bytes) {
+  int64_t run = 1, gap = 0;
+  for (size_t again = dims.size(); again-- > 0;) {
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (strides[i] == run && dims[i] > 1) {
+        run *= dims[i];
+        break;
+      }
+    }
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (strides[i] > run && dims[i] > 1 && (gap == 0 || strides[i] < gap)) gap = strides[i];
+  }
+  const double bytes = static_cast<double>(run) * static_cast<double>(element_bytes);
+  if (gap == 0 || bytes >= 64) return 1;
+  return std::min(64 / bytes, static_cast<double>(gap) / static_cast<double>(run));
+}
+
+}  // namespace
+
 double leaf_bytes(const Analysis& analysis, const Code& code) {
   double bytes = 0;
   std::set<int> seen;
   const auto count = [&](int source, const Ints& strides, ir::DType dtype, double share) {
     if (analysis.sources[static_cast<size_t>(source)].kind == Source::Kind::anchor) return;
-    double distinct = static_cast<double>(ir::size_of(dtype)) * share;
+    double distinct =
+        static_cast<double>(ir::size_of(dtype)) * share * line_waste(code.dims, strides, ir::size_of(dtype));
     for (size_t i = 0; i < code.dims.size(); ++i) {
       if (strides[i] != 0) distinct *= static_cast<double>(code.dims[i]);
     }

@@ -144,7 +144,7 @@ class LoopKernel : public FamilyKernel {
     const size_t rank = code.dims.size();
     const double rows = static_cast<double>(code.elements / code.dims.back());
     const double row_ns =
-        rank > 1 && code.dims.back() < 512 ? 3.0 * rows + 0.06 * static_cast<double>(code.elements) : 0;
+        rank > 1 && code.dims.back() < 512 ? 2.2 * rows + 0.06 * static_cast<double>(code.elements) : 0;
     bool strided = false;
     for (const CodeLeaf& leaf : code.leaves) {
       if (rank < 2 || !leaf.pieces.empty() || leaf.strides[rank - 1] != 1) continue;

@@ -18,7 +18,7 @@ class TbbBackend : public Backend {
 
   std::string version() const override {
     const ir::MachineFacts& m = machine();
-    return fmt::format("tbb 1 {} {:g} GFLOP/s, L2 {} {:g} GB/s, L3 {} {:g} GB/s, DRAM {:g} GB/s, launch {:g} ns", m.cpu,
+    return fmt::format("tbb 2 {} {:g} GFLOP/s, L2 {} {:g} GB/s, L3 {} {:g} GB/s, DRAM {:g} GB/s, launch {:g} ns", m.cpu,
                        m.gflops_f32, m.l2_bytes, m.l2_gbps, m.l3_bytes, m.l3_gbps, m.dram_gbps, m.launch_ns);
   }
 

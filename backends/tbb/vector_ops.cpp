@@ -418,7 +418,7 @@ double cost_at_16_lanes(VectorOp op) {
     case VectorOp::log:
       return 0.45;
     case VectorOp::tanh:
-      return 0.4;
+      return 0.3;
     case VectorOp::erf:
       return 0.8;
     case VectorOp::sigmoid:
@@ -437,7 +437,7 @@ double cost_at_16_lanes(VectorOp op) {
     case VectorOp::sqrt_pow:
     case VectorOp::div:
     case VectorOp::reciprocal:
-      return 0.2;
+      return 0.12;
     case VectorOp::rsqrt:
       return 0.35;
     default:

@@ -60,25 +60,36 @@ TEST_CASE("movement is one kernel and moves bits", "[conformance]") {
 }
 
 TEST_CASE("fused elementwise programs are one loop", "[conformance]") {
-  for (const char* text : {
-           "graph p(x: f32[2,8,5,5], s: f32[8,1,1], b: f32[8,1,1]) { return relu(x * s + b) }",
-           "graph p(x: f32[2,5,5,8], s: f32[8], b: f32[8]) { return relu(x * s + b) }",
-           "graph p(x: f32[2,8,5,5], y: f32[2,8,5,5]) { return relu(x + y), x - y }",
-           "graph p(x: f32[1,16,12,12]) { return x * clip(x + 3, 0, 6) / 6 }",
-           "graph p(x: f32[100]) { return cast(cast(x * 3, to=u8) + cast(x, to=u8), to=f32) }",
-           "graph p(x: u8[100]) { return cast(cast(-x, to=f32) + 1.5, to=i32) }",
-           "graph p(x: f32[4,9,30]) { return transpose(x * 2, [2,0,1]) + 1 }",
-           "graph p(x: f32[1,20,9,9], y: f32[1,9,9,20]) { return transpose(x, [0,2,3,1]) + y }",
-           "graph p(x: f32[1,40,17,19], y: f32[40,1,1]) { return transpose(relu(x + y), [0,2,3,1]) }",
-           "graph p(x: f32[3,20], y: f32[3,7]) { return relu(concat(x, y, axis=1)) }",
-           "graph p(x: f32[3,20], y: f32[3,7], z: f32[27]) { return concat(x + 1, y * 2, axis=1) * z }",
-           "graph p(x: bool[50], y: f32[50], z: f32[1]) { return where(x, y, z) }",
-           "graph p(x: f32[50]) { return pow(x, 2), pow(x, 3), pow(x, -1) }",
-           "graph p(x: f32[50]) { return where(x > 0, x, x * 0.1) }",
-           "graph p(x: f32[2,6,30]) {\n a, b = split(x, axis=1, sizes=[3,3])\n return a * sigmoid(b) }",
-           "graph p(x: f16[2,9], y: f16[9]) { return x * y + x }",
-           "graph p(x: bf16[300], y: f32[300]) { return cast(cast(x, to=f32) * y, to=bf16) }",
-       }) {
+  for (
+      const char* text : {
+          "graph p(x: f32[2,8,5,5], s: f32[8,1,1], b: f32[8,1,1]) { return relu(x * s + b) }",
+          "graph p(x: f32[2,5,5,8], s: f32[8], b: f32[8]) { return relu(x * s + b) }",
+          "graph p(x: f32[2,8,5,5], y: f32[2,8,5,5]) { return relu(x + y), x - y }",
+          "graph p(x: f32[1,16,12,12]) { return x * clip(x + 3, 0, 6) / 6 }",
+          "graph p(x: f32[100]) { return cast(cast(x * 3, to=u8) + cast(x, to=u8), to=f32) }",
+          "graph p(x: u8[100]) { return cast(cast(-x, to=f32) + 1.5, to=i32) }",
+          "graph p(x: f32[4,9,30]) { return transpose(x * 2, [2,0,1]) + 1 }",
+          "graph p(x: f32[1,20,9,9], y: f32[1,9,9,20]) { return transpose(x, [0,2,3,1]) + y }",
+          "graph p(x: f32[1,40,17,19], y: f32[40,1,1]) { return transpose(relu(x + y), [0,2,3,1]) }",
+          "graph p(x: f32[3,20], y: f32[3,7]) { return relu(concat(x, y, axis=1)) }",
+          // joined along short rows: packed, not cut
+          "graph p(x: f32[1,9,11,24], y: f32[1,9,11,28]) { return relu(y + pad(x, 0, low=[0,0,0,0], high=[0,0,0,4])) }",
+          "graph p(x: f32[5,3], y: f32[5,8], v: f32[]) { return y * pad(x, v, low=[0,2], high=[0,3]) - y }",
+          "graph p(x: f32[7,3], y: f32[1,5], z: f32[7,8]) { return z + concat(x, broadcast(y, [7,5]), axis=1) }",
+          "graph p(x: f32[2,3,40], y: f32[2,3,9]) { return exp(concat(x, y, x, axis=2)), concat(x, y, x, axis=2) * 2 }",
+          "graph p(x: f32[3000,5], y: f32[3000,8]) { return y + pad(x, 1, low=[0,0], high=[0,3]) }",
+          "graph p(x: f32[4,400], y: f32[4,600]) { return y + pad(x, 1, low=[0,0], high=[0,200]) }",
+          // columns of one matrix of short rows
+          "graph p(g: f32[1,1,1,24], x: f32[1,40,33,24], y: f32[1,40,33,24]) { return concat(y, x + x * g, axis=3) }",
+          "graph p(x: f32[900,3], y: f32[900,6], z: f32[900,2]) { return concat(relu(x), y, z * 2, axis=1) }",
+          "graph p(x: f32[3,20], y: f32[3,7], z: f32[27]) { return concat(x + 1, y * 2, axis=1) * z }",
+          "graph p(x: bool[50], y: f32[50], z: f32[1]) { return where(x, y, z) }",
+          "graph p(x: f32[50]) { return pow(x, 2), pow(x, 3), pow(x, -1) }",
+          "graph p(x: f32[50]) { return where(x > 0, x, x * 0.1) }",
+          "graph p(x: f32[2,6,30]) {\n a, b = split(x, axis=1, sizes=[3,3])\n return a * sigmoid(b) }",
+          "graph p(x: f16[2,9], y: f16[9]) { return x * y + x }",
+          "graph p(x: bf16[300], y: f32[300]) { return cast(cast(x, to=f32) * y, to=bf16) }",
+      }) {
     check_text(text, kFloat, "tbb");
   }
 }

@@ -34,6 +34,10 @@ TEST_CASE("reductions over any axes with prologue and epilogue", "[conformance]"
              "graph p(x: f32[2,16,7,7]) {{ return {}(x, axes=[2,3]) }}",
              "graph p(x: f32[2,7,7,16]) {{ return {}(x, axes=[1,2]) }}",
              "graph p(x: f32[2,7,9,33]) {{ return {}(x, axes=[1,2], keepdims=false) }}",
+             "graph p(x: f32[1,30,37,8]) {{ return {}(x, axes=[1,2]) }}",
+             "graph p(x: f32[2,11,7,1100]) {{ return {}(relu(x), axes=[1,2]) }}",
+             "graph p(x: f32[1,20,20,300]) {{ return {}(x + 1, axes=[1,2]) }}",
+             "graph p(x: f32[1,5,7,1500]) {{ return {}(x, axes=[1,2]) }}",
              "graph p(x: f32[3,4,5,6]) {{ return {}(x, axes=[1,3]) }}",
              "graph p(x: f32[3,4,5,6]) {{ return {}(x, axes=[0,2]) }}",
              "graph p(x: f32[3,4,5,6]) {{ return {}(x, axes=[0,1,2,3]) }}",
@@ -204,6 +208,8 @@ TEST_CASE("attention with strided heads, masks and causal limits", "[conformance
            "k, v, m, scale=0.2) }",
            "graph p(q: f32[2,3,40,8], k: f32[2,3,40,8], v: f32[2,3,40,8]) { return attention(q, k, v, scale=0.3, "
            "causal=true) }",
+           "graph p(q: f32[1,2,50,64], k: f32[1,2,37,64], v: f32[1,2,37,40], m: f32[1,1,50,37]) { return attention(q, "
+           "k, v, m, scale=0.2) }",
            "graph p(q: f32[4,2,16], k: f32[4,90,16], v: f32[4,90,16]) { return attention(q, k, v, scale=0.3, "
            "causal=true) }",
            "graph p(q: f32[4,9,16], k: f32[4,5,16], v: f32[4,5,16]) { return attention(q, k, v, scale=0.3, "
