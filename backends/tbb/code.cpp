@@ -79,6 +79,7 @@ Code::Code(const Analysis& analysis, const std::vector<ExprId>& roots, std::vect
   for (size_t i = 0; i < roots.size(); ++i) {
     outputs.push_back({value_of[static_cast<size_t>(roots[i])], analysis.exprs[roots[i]].dtype, targets[i].offset, {}});
   }
+  join_instructions();
   elements = product(full);
   collapse(full, targets, barriers);
   if (dims.size() > kMaxRank) {
@@ -130,6 +131,55 @@ void Code::collapse(const Ints& full, const std::vector<Target>& targets, const 
     outputs[k].strides = to[own.size() + k];
     contiguous = contiguous && outputs[k].strides == rows;
   }
+}
+
+/// Pairs that one pass over the block computes: a product that is only added to something, a sum that only goes through
+/// relu. Results keep every bit: each operation is rounded.
+void Code::join_instructions() {
+  const size_t first = leaves.size();
+  const auto op_of = [&](const CodeInstruction& i) { return i.form ? i.form->op : VectorOp::count_; };
+  std::vector<int> uses(first + instructions.size(), 0);
+  for (const CodeInstruction& i : instructions)
+    for (int input : i.inputs) ++uses[static_cast<size_t>(input)];
+  for (const CodeOutput& output : outputs) uses[static_cast<size_t>(output.value)] += 2;
+  std::vector<bool> gone(instructions.size(), false);
+  const auto producer = [&](int value, VectorOp op) -> CodeInstruction* {
+    const size_t v = static_cast<size_t>(value);
+    if (v < first || uses[v] != 1 || op_of(instructions[v - first]) != op) return nullptr;
+    gone[v - first] = true;
+    return &instructions[v - first];
+  };
+  for (CodeInstruction& at : instructions) {
+    if (op_of(at) == VectorOp::add) {
+      for (size_t side = 0; side < 2; ++side) {
+        const CodeInstruction* product = producer(at.inputs[side], VectorOp::mul);
+        if (!product) continue;
+        const int other = at.inputs[1 - side];
+        at.inputs = {product->inputs[0], product->inputs[1], other};
+        at.form = VectorForm{VectorOp::mul_add, 3};
+        break;
+      }
+    } else if (op_of(at) == VectorOp::relu) {
+      if (const CodeInstruction* sum = producer(at.inputs[0], VectorOp::add)) {
+        at.inputs = sum->inputs;
+        at.form = VectorForm{VectorOp::add_relu, 2};
+      } else if (const CodeInstruction* both = producer(at.inputs[0], VectorOp::mul_add)) {
+        at.inputs = both->inputs;
+        at.form = VectorForm{VectorOp::mul_add_relu, 3};
+      }
+    }
+  }
+  std::vector<int> moved(first + instructions.size());
+  size_t kept = 0;
+  for (size_t v = 0; v < moved.size(); ++v) {
+    if (v >= first && gone[v - first]) continue;
+    moved[v] = static_cast<int>(kept++);
+    if (v >= first) instructions[static_cast<size_t>(moved[v]) - first] = instructions[v - first];
+  }
+  instructions.resize(kept - first);
+  for (CodeInstruction& i : instructions)
+    for (int& input : i.inputs) input = moved[static_cast<size_t>(input)];
+  for (CodeOutput& output : outputs) output.value = moved[static_cast<size_t>(output.value)];
 }
 
 /// Registers by linear scan: a slot is free after the last use of its value; outputs are kept.

@@ -80,6 +80,7 @@ class Code {
  private:
   void collapse(const Ints& full, const std::vector<Target>& targets, const std::vector<size_t>& barriers);
   std::vector<Ints*> leaf_strides();
+  void join_instructions();
   void allocate_slots();
   void plan_boxes();
   friend class Block;

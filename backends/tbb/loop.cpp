@@ -143,8 +143,9 @@ class LoopKernel : public FamilyKernel {
     // Short rows that do not follow each other are copied to and from the block one by one.
     const size_t rank = code.dims.size();
     const double rows = static_cast<double>(code.elements / code.dims.back());
-    const double row_ns =
-        rank > 1 && code.dims.back() < 512 ? 2.2 * rows + 0.06 * static_cast<double>(code.elements) : 0;
+    const double row_ns = rank > 1 && code.dims.back() < 512
+                              ? (code.dims.back() <= 8 ? 1.0 : 2.0) * rows + 0.06 * static_cast<double>(code.elements)
+                              : 0;
     bool strided = false;
     for (const CodeLeaf& leaf : code.leaves) {
       if (rank < 2 || !leaf.pieces.empty() || leaf.strides[rank - 1] != 1) continue;
@@ -156,7 +157,7 @@ class LoopKernel : public FamilyKernel {
     if (!code.contiguous && !(strided && code.instructions.empty())) total += row_ns;
     for (const CodeLeaf& leaf : code.leaves) {
       if (!leaf.pieces.empty()) {
-        total += (0.06 + 3.0 * static_cast<double>(leaf.pieces.size()) / static_cast<double>(code.dims.back())) *
+        total += (0.06 + 2.0 * static_cast<double>(leaf.pieces.size()) / static_cast<double>(code.dims.back())) *
                  static_cast<double>(code.elements);
         continue;
       }

@@ -57,7 +57,7 @@ class NormaliseKernel : public FamilyKernel {
     const double n = static_cast<double>(prologue_.elements);
     Load load;
     load.bytes = leaf_bytes(*analysis_, prologue_) + leaf_bytes(*analysis_, epilogue_.code()) + 4 * n;
-    const double each = op_ == Op::softmax || op_ == Op::log_softmax ? 0.24 : 0.17;
+    const double each = op_ == Op::softmax || op_ == Op::log_softmax ? 0.24 : 0.2;
     load.compute_ns = n * (prologue_.nanoseconds_per_element() + epilogue_.code().nanoseconds_per_element() +
                            each * chunk_cost(VectorOp::exp) / 0.35) +
                       30.0 * static_cast<double>(shape_.outer * (shape_.inner == 1 ? 1 : shape_.length)) + 100;

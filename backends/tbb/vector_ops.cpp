@@ -241,6 +241,18 @@ WEFT_BINARY(greater_equal, hn::Ge(a, b))
 struct where_f {
   static HWY_INLINE VF apply(hn::Mask<DF> a, VF b, VF c) { return hn::IfThenElse(a, b, c); }
 };
+struct add_relu_f {
+  static HWY_INLINE VF apply(VF a, VF b) {
+    const VF sum = hn::Add(a, b);
+    return hn::IfThenZeroElse(hn::Le(sum, hn::Zero(DF())), sum);
+  }
+};
+struct mul_add_f {
+  static HWY_INLINE VF apply(VF a, VF b, VF c) { return hn::Add(hn::Mul(a, b), c); }
+};
+struct mul_add_relu_f {
+  static HWY_INLINE VF apply(VF a, VF b, VF c) { return add_relu_f::apply(hn::Mul(a, b), c); }
+};
 struct clip_f {
   static HWY_INLINE VF apply(VF a, VF b, VF c) { return min_ieee(max_ieee(a, b), c); }
 };
@@ -391,6 +403,15 @@ Table make_table() {
   at(VectorOp::where)[6] = ternary<Bool, where_f, 6>;
   at(VectorOp::clip)[0] = ternary<F32, clip_f, 0>;
   at(VectorOp::clip)[6] = clip_between;
+  fill_binary<F32, F32, add_relu_f>(t, VectorOp::add_relu);
+  at(VectorOp::mul_add)[0] = ternary<F32, mul_add_f, 0>;
+  at(VectorOp::mul_add)[2] = ternary<F32, mul_add_f, 2>;
+  at(VectorOp::mul_add)[4] = ternary<F32, mul_add_f, 4>;
+  at(VectorOp::mul_add)[6] = ternary<F32, mul_add_f, 6>;
+  at(VectorOp::mul_add_relu)[0] = ternary<F32, mul_add_relu_f, 0>;
+  at(VectorOp::mul_add_relu)[2] = ternary<F32, mul_add_relu_f, 2>;
+  at(VectorOp::mul_add_relu)[4] = ternary<F32, mul_add_relu_f, 4>;
+  at(VectorOp::mul_add_relu)[6] = ternary<F32, mul_add_relu_f, 6>;
   return t;
 }
 

@@ -67,6 +67,9 @@ enum class VectorOp : uint8_t {
   logical_xor,
   where,
   clip,
+  add_relu,  ///< two instructions of a program in one pass, rounded apart
+  mul_add,   ///< a * b + c
+  mul_add_relu,
   f32_from_byte,
   f32_from_i8,
   f32_from_i32,
