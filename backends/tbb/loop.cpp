@@ -144,7 +144,7 @@ class LoopKernel : public FamilyKernel {
     const size_t rank = code.dims.size();
     const double rows = static_cast<double>(code.elements / code.dims.back());
     const double row_ns = rank > 1 && code.dims.back() < 512
-                              ? (code.dims.back() <= 8 ? 1.0 : 2.0) * rows + 0.06 * static_cast<double>(code.elements)
+                              ? (code.dims.back() <= 8 ? 1.0 : 2.6) * rows + 0.06 * static_cast<double>(code.elements)
                               : 0;
     bool strided = false;
     for (const CodeLeaf& leaf : code.leaves) {

@@ -9,7 +9,8 @@
 namespace weft::backends::tbb {
 namespace {
 
-constexpr double kForkNs = 1000;  // TBB fork and join of a few tasks
+constexpr double kForkNs = 1000;          // TBB fork and join of a few tasks
+constexpr double kSmallestPartNs = 8000;  // a part of less gains nothing over that
 
 /// "512K", "16384K", "32M" in bytes; 0 where the file does not say.
 int64_t cache_bytes(int index) {
@@ -56,11 +57,13 @@ const ir::MachineFacts& machine() {
 
 int choose_parts(const Load& load, int threads) {
   const double work = work_ns(load);
-  if (threads <= 1 || work < 40'000 || load.units <= 1) return 1;
-  const double grain = std::clamp(work / (threads * 2.0), 20'000.0, 200'000.0);
-  const double wanted = std::min(work / grain, 64.0 * threads);
-  int64_t parts = static_cast<int64_t>(wanted / threads + 0.5) * threads;
-  if (parts == 0) parts = std::min<int64_t>(threads, static_cast<int64_t>(work / 20'000));
+  if (threads <= 1 || work < 2 * kSmallestPartNs || load.units <= 1) return 1;
+  int64_t parts = static_cast<int64_t>(std::min<double>(threads, work / kSmallestPartNs));
+  if (work > threads * 40'000.0) {  // several parts a thread even out what else runs there
+    const double grain = std::clamp(work / (threads * 2.0), 20'000.0, 200'000.0);
+    parts =
+        std::max<int64_t>(1, static_cast<int64_t>(std::min(work / grain, 64.0 * threads) / threads + 0.5)) * threads;
+  }
   return static_cast<int>(std::clamp<int64_t>(parts, 1, load.units));
 }
 

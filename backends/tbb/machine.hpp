@@ -18,7 +18,8 @@ struct Load {
   double footprint = 0;   ///< distinct bytes: decides which level they come from (0 = bytes)
   int64_t units = 1;      ///< most parts that it can be split into
 };
-/// Parts of 20 to 200 microseconds, a multiple of the threads where more than one; one for tiny kernels.
+/// Parts of 20 to 200 microseconds where there is so much work, a multiple of the threads where more than one; never
+/// less than 8.
 int choose_parts(const Load& load, int threads);
 double nanoseconds(const Load& load, int threads);
 
