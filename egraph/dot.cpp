@@ -2,148 +2,118 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/graphviz.hpp>
 #include <iterator>
+#include <sstream>
 
-#include "ir/support/error.hpp"
+#include "ir/support/utf8.hpp"
 
 namespace weft::egraph {
 
-std::string escape_dot_label(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (std::string_view("\\\"{}|<> ").find(c) != std::string_view::npos)
-      (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 32 || c == 127)
-      out += fmt::format("\\\\x{:02x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out;
-}
-
 namespace {
+
+/// Properties are attribute lists as they stand in the text.
+using Picture = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, std::string, std::string>;
+using Vertex = Picture::vertex_descriptor;
+
+constexpr size_t kLongestLabel = 60;  // code points
+/// Tables in columns, outputs on the left. Where there are many edges they are lines, and Graphviz is told to stop
+/// early: the last percent of beauty takes minutes.
+constexpr std::string_view kHeader =
+    "rankdir=LR; ranksep=0.7; nodesep=0.15;\n"
+    "node [shape=plain, fontname=\"sans-serif\", fontsize=10];\n"
+    "edge [fontname=\"sans-serif\", fontsize=8, color=\"#64748b\", arrowsize=0.6];\n";
+constexpr size_t kMostSplines = 600;  // edges
+constexpr std::string_view kChosenFill = "#fde68a", kChosenEdge = "#b45309", kClassFill = "#e2e8f0",
+                           kMissingFill = "#fee2e2";
 
 class DotWriter {
  public:
   DotWriter(const FrozenGraph& graph, const DotOptions& options)
-      : graph_(graph), options_(options), shown_(graph.id_bound()), hidden_(graph.id_bound()) {}
+      : graph_(graph), options_(options), selection_(select(graph, options)), vertex_(graph.id_bound()) {}
 
   std::string run() {
-    choose_classes();
-    choose_nodes();
-    out_ = "digraph egraph {\n  compound=true; clusterrank=local; rankdir=TB;\n  node [shape=record, fontsize=10];\n";
-    for (ClassId id : classes_) write_class(id);
-    if (left_out_) fmt::format_to(to(), "  more [shape=plaintext, label=\"+{} more classes\"];\n", left_out_);
-    for (ClassId id : classes_)
-      for (NodeId node : shown_[id.value]) write_edges(node);
-    return out_ + "}\n";
+    for (size_t i = 0; i < selection_.classes.size(); ++i)
+      vertex_[selection_.classes[i].value] = boost::add_vertex(table(i), picture_);
+    if (selection_.hidden_classes)
+      more_ = boost::add_vertex(fmt::format("[label=<{}>]", missing(selection_.hidden_classes, " classes")), picture_);
+    for (const std::vector<NodeId>& nodes : selection_.nodes)
+      for (NodeId node : nodes) add_edges(node);
+    return text();
   }
 
  private:
-  std::back_insert_iterator<std::string> to() { return std::back_inserter(out_); }
-
-  bool wanted(NodeId node) const {
-    return !options_.only_extracted || (options_.extraction && (*options_.extraction)[graph_.class_of(node)] == node);
+  bool chosen(NodeId node) const {
+    return options_.extraction && (*options_.extraction)[graph_.class_of(node)] == node;
   }
 
-  /// Breadth first from the roots, or all.
-  void choose_classes() {
-    const auto canonical = [&](ClassId id) {
-      if (id.value >= graph_.id_bound()) fail(ErrorCode::out_of_range, "class {} does not exist", id.value);
-      return graph_.find(id);
-    };
-    std::vector<char> allowed(graph_.id_bound(), options_.only.empty()), seen(graph_.id_bound());
-    for (ClassId id : options_.only) allowed[canonical(id).value] = 1;
-    const auto reach = [&](ClassId id) {
-      if (!std::exchange(seen[id.value], 1)) (allowed[id.value] ? classes_.push_back(id) : void(++left_out_));
-    };
-    if (options_.roots.empty()) {
-      for (ClassId id : graph_.classes()) reach(id);
-      return;
-    }
-    for (ClassId root : options_.roots) reach(canonical(root));
-    size_t begin = 0;
-    for (uint32_t level = 0; begin < classes_.size(); ++level) {
-      const size_t end = classes_.size();
-      for (; begin < end; ++begin)
-        for (NodeId node : graph_.nodes(classes_[begin])) {
-          if (!wanted(node)) continue;
-          for (ClassId child : graph_.children(node)) {
-            if (level < options_.depth)
-              reach(child);
-            else if (!std::exchange(seen[child.value], 1))
-              ++left_out_;
-          }
-        }
-    }
+  static std::string missing(size_t count, std::string_view what) {
+    return fmt::format(
+        "<TABLE BORDER=\"0\" CELLBORDER=\"1\" CELLSPACING=\"0\"><TR><TD BGCOLOR=\"{}\">+{} more{}</TD></TR></TABLE>",
+        kMissingFill, count, what);
   }
 
-  void choose_nodes() {
-    size_t room = options_.max_nodes;
-    std::vector<ClassId> kept;
-    for (ClassId id : classes_) {
-      std::vector<NodeId>& shown = shown_[id.value];
-      for (NodeId node : graph_.nodes(id)) {
-        if (!wanted(node)) continue;
-        if (room == 0)
-          ++hidden_[id.value];
-        else
-          shown.push_back(node), --room;
-      }
-      if (shown.empty())
-        left_out_ += hidden_[id.value] > 0;
-      else
-        kept.push_back(id);
-    }
-    classes_ = std::move(kept);
+  std::string table(size_t position) const {
+    const ClassId id = selection_.classes[position];
+    std::string facts = options_.facts ? options_.facts(id) : std::string();
+    std::string out = fmt::format(
+        "[label=<<TABLE BORDER=\"0\" CELLBORDER=\"1\" CELLSPACING=\"0\" CELLPADDING=\"2\"><TR><TD PORT=\"c\" "
+        "BGCOLOR=\"{}\"><FONT POINT-SIZE=\"8\">c{}{}{}</FONT></TD></TR>",
+        kClassFill, id.value, facts.empty() ? "" : " ", escape_markup(shortened(facts, kLongestLabel)));
+    for (NodeId node : selection_.nodes[position]) out += row(node);
+    if (selection_.hidden[position])
+      out += fmt::format("<TR><TD BGCOLOR=\"{}\">+{} more</TD></TR>", kMissingFill, selection_.hidden[position]);
+    return out + "</TABLE>>]";
   }
 
-  void write_class(ClassId id) {
-    const std::string facts = options_.facts ? "\\n" + escape_dot_label(options_.facts(id)) : "";
-    fmt::format_to(to(), "  subgraph cluster_{0} {{\n    style=dotted; label=\"c{0}{1}\";\n", id.value, facts);
-    for (NodeId node : shown_[id.value]) write_node(node);
-    if (hidden_[id.value])
-      fmt::format_to(to(), "    more{} [shape=plaintext, label=\"+{} more\"];\n", id.value, hidden_[id.value]);
-    out_ += "  }\n";
-  }
-
-  void write_node(NodeId node) {
-    std::string label = escape_dot_label(graph_.symbols().name(graph_.symbol(node)));
+  std::string row(NodeId node) const {
+    const std::string name = options_.label ? options_.label(node) : graph_.symbols().name(graph_.symbol(node));
+    std::string label = escape_markup(name, kLongestLabel);
+    if (label.empty()) label = " ";
     if (options_.cost) {
       const std::optional<uint64_t> cost = options_.cost(node);
-      label += cost ? fmt::format("\\ [{}]", *cost) : "\\ [-]";
+      label += fmt::format(" <FONT COLOR=\"#64748b\">[{}]</FONT>", cost ? fmt::format("{}", *cost) : "-");
     }
-    const size_t arity = graph_.children(node).size();
-    std::string ports;
-    for (size_t i = 0; i < arity; ++i) ports += fmt::format("{}<p{}> {}", i ? "|" : "", i, i);
-    const bool chosen = options_.extraction && (*options_.extraction)[graph_.class_of(node)] == node;
-    fmt::format_to(to(), "    n{} [label=\"{{{}{}}}\"{}];\n", node.value, label, arity ? "|{" + ports + "}" : "",
-                   chosen ? ", style=bold, color=red" : "");
+    return fmt::format("<TR><TD PORT=\"n{}\" ALIGN=\"LEFT\"{}>{}</TD></TR>", node.value,
+                       chosen(node) ? fmt::format(" BGCOLOR=\"{}\"", kChosenFill) : "", label);
   }
 
-  void write_edges(NodeId node) {
+  /// Where there are several operands, each edge says which it is.
+  void add_edges(NodeId node) {
     const std::span<const ClassId> children = graph_.children(node);
+    const Vertex from = vertex_[graph_.class_of(node).value];
     for (size_t i = 0; i < children.size(); ++i) {
-      const std::vector<NodeId>& target = shown_[children[i].value];
-      if (target.empty()) {
-        if (left_out_) fmt::format_to(to(), "  n{}:p{} -> more [label=\"{}\", style=dashed];\n", node.value, i, i);
-      } else if (children[i] == graph_.class_of(node)) {  // an edge into its own cluster has no lhead
-        fmt::format_to(to(), "  n{}:p{} -> n{}:n [label=\"{}\"];\n", node.value, i, target[0].value, i);
-      } else {
-        fmt::format_to(to(), "  n{}:p{} -> n{} [lhead=cluster_{}, label=\"{}\"];\n", node.value, i, target[0].value,
-                       children[i].value, i);
-      }
+      const bool shown = selection_.shown[children[i].value];
+      if (!shown && !selection_.hidden_classes) continue;  // its only members may not be shown: no class of the picture
+      std::string attributes = fmt::format("tailport=\"n{}:e\"", node.value);
+      if (shown) attributes += ", headport=\"c:w\"";
+      if (children.size() > 1) attributes += fmt::format(", taillabel=\"{}\"", i);
+      if (!shown)
+        attributes += ", style=dashed";
+      else if (chosen(node))
+        attributes += fmt::format(", color=\"{}\", penwidth=1.6", kChosenEdge);
+      boost::add_edge(from, shown ? vertex_[children[i].value] : more_, fmt::format("[{}]", attributes), picture_);
     }
+  }
+
+  std::string text() const {
+    std::ostringstream out;
+    const auto vertex = [&](std::ostream& o, Vertex v) { o << picture_[v]; };
+    const auto edge = [&](std::ostream& o, Picture::edge_descriptor e) { o << picture_[e]; };
+    const auto graph = [&](std::ostream& o) {
+      o << kHeader << (boost::num_edges(picture_) > kMostSplines ? "splines=line; nslimit=1;\n" : "");
+    };
+    boost::write_graphviz(out, picture_, vertex, edge, graph);
+    return out.str();
   }
 
   const FrozenGraph& graph_;
   const DotOptions& options_;
-  std::vector<ClassId> classes_;
-  std::vector<std::vector<NodeId>> shown_;  // by class
-  std::vector<size_t> hidden_;              // by class
-  size_t left_out_ = 0;                     // classes
-  std::string out_;
+  Selection selection_;
+  std::vector<Vertex> vertex_;  // by class
+  Vertex more_ = 0;
+  Picture picture_;
 };
 
 }  // namespace

@@ -1,32 +1,21 @@
 #pragma once
-// Pictures in Graphviz's language: classes are clusters, nodes are records with one port an operand.
+// Pictures in Graphviz's language, written through Boost.Graph: a class is a table whose rows are its nodes, an edge
+// leads from a row to the class of an operand.
 #include <functional>
-#include <span>
 #include <string>
-#include <vector>
 
-#include "egraph/extract.hpp"
-#include "egraph/frozen.hpp"
+#include "egraph/selection.hpp"
 
 namespace weft::egraph {
 
-/// What to show. Whatever is left out by a bound is told by a "+N more" node.
-struct DotOptions {
-  std::vector<ClassId> roots;                 ///< start here; empty = all classes
-  uint32_t depth = kNone;                     ///< classes further from the roots are left out
-  std::vector<ClassId> only;                  ///< only these classes; empty = all
-  size_t max_nodes = 500;                     ///< at most so many e-nodes
-  const ExtractResult* extraction = nullptr;  ///< marks the chosen nodes
-  bool only_extracted = false;                ///< shows nothing but them
+struct DotOptions : Bounds {
   NodeCost cost;                              ///< printed with each node, where given
   std::function<std::string(ClassId)> facts;  ///< printed with each class, where given
+  std::function<std::string(NodeId)> label;   ///< of a node; the symbol's name where absent
 };
 
-/// Throws Error(out_of_range) for a class that does not exist.
+/// Nodes whose class the picture leaves out point to one that counts them: "+N more classes". Throws
+/// Error(out_of_range) for a class that does not exist.
 std::string write_dot(const FrozenGraph& graph, const DotOptions& options = {});
-
-/// `text` as it may stand inside a quoted record label: quotes, braces, bars, angles, backslashes and control
-/// characters escaped.
-std::string escape_dot_label(std::string_view text);
 
 }  // namespace weft::egraph

@@ -63,7 +63,7 @@ class Explainer {
     WEFT_CHECK(seen_[b] == round_, "no chain of merges from node {} to node {}", a, b);
     for (uint32_t at = b; at != a;) {
       const uint32_t record = from_[at], previous = other_end(record, at);
-      pending.push_back({{NodeId(previous), NodeId(at), graph_.merge_records()[record].reason, depth}, record});
+      pending.push_back({{NodeId(previous), NodeId(at), graph_.merge_records()[record].reason, depth, record}, record});
       at = previous;
     }
   }

@@ -14,6 +14,7 @@ struct ExplainStep {
   NodeId left, right;
   Reason reason;
   uint32_t depth = 0;
+  uint32_t record = 0;  ///< index into EGraph::merge_records: when
 };
 
 /// The chain from `a` to `b`, given as nodes or classes (EGraph::class_alias). Needs EGraph::record_merges. Throws

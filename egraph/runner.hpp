@@ -40,6 +40,13 @@ struct IterationReport {
   size_t matches = 0, merges = 0, congruences = 0;
   uint64_t fuel = 0;
   double search_seconds = 0, apply_seconds = 0, rebuild_seconds = 0;
+  size_t id_bound = 0, merge_records = 0;  ///< after the iteration: what came later has a larger number
+};
+
+/// Nodes [first, end) were made in an iteration of the phase while a rule (by its number in the runner) was applied, or
+/// by the analysis (Reason::kAnalysis) while it was repaired.
+struct Growth {
+  uint32_t iteration = 0, rule = 0, first = 0, end = 0;
 };
 
 struct RuleReport {
@@ -59,6 +66,7 @@ struct PhaseReport {
   StopReason stop = StopReason::saturated;
   std::vector<IterationReport> iterations;
   std::vector<RuleReport> rules;  ///< in the order of Phase::rules
+  std::vector<Growth> growth;     ///< which rule made which node, in order of the nodes
   uint64_t fuel = 0;
   double seconds = 0;
   /// The rule that made most nodes, or nullptr where none made any.

@@ -82,6 +82,10 @@ struct PrintOptions {
   bool parameter_data = false;      ///< parameters with data of at most max_elements elements are printed as constants
 };
 std::string print_graph(const Graph& graph, const PrintOptions& options = {});
+/// What print_graph calls each node (by id): its own name, or %N; a node of several outputs without ".0".
+std::vector<std::string> printed_names(const Graph& graph);
+/// The line of one node in print_graph, without its types.
+std::string print_node(const Graph& graph, NodeId node);
 /// The literal of a program: `{(a0: f32[2], a1: f32[]) %2 = mul(a0, a1); return %2}`, on one line.
 std::string print_program(const Graph& graph);
 

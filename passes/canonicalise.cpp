@@ -2,7 +2,7 @@
 
 namespace weft::passes {
 
-ir::Graph canonicalise(const ir::Graph& graph) {
+ir::Graph canonicalise(const ir::Graph& graph, std::vector<ir::NodeId>* new_ids) {
   ir::Graph out(graph.name());
   std::vector<ir::NodeId> map(graph.size());
   for (ir::NodeId id : graph.inputs()) map[id.value] = out.input(graph.node(id).name, graph.node(id).types[0]).node;
@@ -33,6 +33,7 @@ ir::Graph canonicalise(const ir::Graph& graph) {
   }
   for (const ir::Output& output : graph.outputs())
     out.output(output.name, {map[output.value.node.value], output.value.index});
+  if (new_ids) *new_ids = std::move(map);
   return out;
 }
 

@@ -6,6 +6,7 @@ namespace weft::passes {
 
 /// Operands of elementwise ops get the rank of the result (a reshape that puts ones in front; constants are reshaped in
 /// place), so that movement rules need not know about rank-extending broadcasts.
-ir::Graph canonicalise(const ir::Graph& graph);
+/// `new_ids`, where given, receives the new id of each node of the graph (invalid where it is dead).
+ir::Graph canonicalise(const ir::Graph& graph, std::vector<ir::NodeId>* new_ids = nullptr);
 
 }  // namespace weft::passes

@@ -1,6 +1,10 @@
 #include "passes/chosen_graph.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "passes/class_names.hpp"
 
 namespace weft::passes {
 
@@ -12,12 +16,15 @@ namespace {
 class Laying {
  public:
   Laying(const Chosen& chosen, Unroll* unroll)
-      : chosen_(chosen), unroll_(unroll), out_(chosen.source.name()), value_of_(chosen.frozen.id_bound()) {
+      : chosen_(chosen),
+        unroll_(unroll),
+        out_(chosen.source.name()),
+        value_of_(chosen.frozen.id_bound()),
+        names_(name_classes(chosen.language, chosen.frozen, chosen.inserted)) {
     for (ir::NodeId id : source().inputs())
       leaves_[id.value] = out_.input(source().node(id).name, source().node(id).types[0]);
     for (ir::NodeId id : source().parameters())
       leaves_[id.value] = out_.parameter(source().node(id).name, source().node(id).types[0], source().node(id).tensor);
-    name_classes();
     for (const Roll& roll : chosen.rolled.rolls) {
       roles_.emplace_back();
       for (size_t role = 0; role < roll.blocks[1].size(); ++role)
@@ -116,22 +123,13 @@ class Laying {
     return chosen_.rolled.source_of[id.value];
   }
 
-  void name_classes() {
-    const ir::Graph& graph = chosen_.language.source();
-    for (size_t n = 0; n < graph.size(); ++n) {
-      ClassId id = chosen_.inserted.class_of_node[n];
-      if (id.valid() && !graph.node(ir::NodeId(n)).name.empty()) names_.try_emplace(frozen().find(id), ir::NodeId(n));
-    }
-  }
-
   std::string provenance(NodeId node, const Copy* copy) const {
     std::vector<ClassId> classes{frozen().class_of(node)};
     if (auto it = chosen_.fusion.kernels.find(node); it != chosen_.fusion.kernels.end()) classes = it->second.computes;
-    std::string text;
-    for (ClassId id : classes)
-      if (auto it = names_.find(frozen().find(id)); it != names_.end())
-        text += (text.empty() ? "" : " + ") + source().node(source_node(it->second, copy)).name;
-    return text;
+    std::string text = provenance_text(names_, frozen(), classes, [&](ir::NodeId id) -> const std::string& {
+      return source().node(source_node(id, copy)).name;
+    });
+    return chosen_.mark ? fmt::format("{}{}{}", text, kNodeMark, node.value) : text;
   }
 
   void place_outputs() {
@@ -152,9 +150,9 @@ class Laying {
   const Chosen& chosen_;
   Unroll* unroll_;
   ir::Graph out_;
-  std::vector<ir::Value> value_of_;                                                   // by class: laid out last
+  std::vector<ir::Value> value_of_;  // by class: laid out last
+  std::unordered_map<ClassId, ClassName> names_;
   std::unordered_map<uint32_t, ir::Value> leaves_;                                    // by source node
-  std::unordered_map<ClassId, ir::NodeId> names_;                                     // a named node of the class
   std::vector<std::unordered_map<uint32_t, size_t>> roles_;                           // by run: node -> role
   std::vector<std::vector<std::unordered_map<size_t, ir::Value>>> outputs_left_out_;  // by run, block, output
   std::unordered_map<size_t, ir::Value> kept_outputs_;

@@ -16,11 +16,15 @@ struct Chosen {
   const egraph::ExtractResult& choice;
   const Inserted& inserted;
   const FusionResult& fusion;
+  bool mark = false;  ///< names end in kNodeMark and the number of their e-node
 };
+
+inline constexpr char kNodeMark = '\x1f';
 
 /// The lowered graph of the chosen nodes (`order`: operands first), with the inputs, parameters and outputs of the
 /// source in its order; a second block is laid out once for every block left out (`unroll` is null where nothing was
-/// rolled up, and has no obstacle otherwise). Names of nodes list the user's nodes that are computed inside.
+/// rolled up, and has no obstacle otherwise). Names of nodes list the user's nodes that are computed inside, with a
+/// prime where in another layout.
 ir::Graph chosen_graph(const Chosen& chosen, std::span<const egraph::NodeId> order, Unroll* unroll);
 
 }  // namespace weft::passes

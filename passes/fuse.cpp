@@ -75,7 +75,7 @@ bool is_anchor(Role role) { return role == Role::reduction || role == Role::cont
 class Fuser {
  public:
   Fuser(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts,
-        std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits)
+        std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits, bool record)
       : graph_(graph),
         frozen_(graph),
         language_(language),
@@ -83,6 +83,7 @@ class Fuser {
         targets_(targets),
         threads_(threads),
         limits_(limits),
+        record_(record),
         candidates_(frozen_.id_bound()) {}
 
   FusionResult run() {
@@ -251,14 +252,15 @@ class Fuser {
     std::string reason;
     for (const Estimate& e : estimates(request, candidate.members.size() == 1)) {
       if (!e.accepted) {
-        if (reason.empty()) reason = e.text;
+        if (reason.empty()) reason = fmt::format("{}: {}", e.backend, e.text);
+        if (record_) result_.refused.push_back({id, e.backend, e.text, program});
         continue;
       }
       taken = true;
       NodeId node = graph_.add_node(
           language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", program}}), inputs);
       graph_.merge(id, egraph::EGraph::class_alias(node));
-      result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes});
+      result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes, candidate.members});
     }
     if (taken)
       ++result_.accepted;
@@ -285,8 +287,7 @@ class Fuser {
       if (auto* ok = std::get_if<ir::KernelEstimate>(&answer))
         it->second.push_back({true, std::string(target->name()), ok->kernel, ok->nanoseconds});
       else
-        it->second.push_back({false, std::string(target->name()),
-                              fmt::format("{}: {}", target->name(), std::get<ir::Refusal>(answer).reason)});
+        it->second.push_back({false, std::string(target->name()), std::get<ir::Refusal>(answer).reason});
     }
     return it->second;
   }
@@ -369,6 +370,7 @@ class Fuser {
   std::span<const ir::Target* const> targets_;
   int threads_;
   FusionLimits limits_;
+  bool record_;
   std::vector<std::vector<Candidate>> candidates_;  // by class
   std::vector<ClassId> order_;
   std::vector<bool> computed_;  // by class
@@ -381,8 +383,9 @@ class Fuser {
 }  // namespace
 
 FusionResult add_kernels(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts,
-                         std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits) {
-  return Fuser(graph, language, facts, targets, threads, limits).run();
+                         std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits,
+                         bool record) {
+  return Fuser(graph, language, facts, targets, threads, limits, record).run();
 }
 
 }  // namespace weft::passes

@@ -24,19 +24,29 @@ struct FusionLimits {
 struct KernelInfo {
   uint64_t nanoseconds = 0;
   std::vector<egraph::ClassId> computes;  ///< classes of the ops inside, the result last
+  std::vector<egraph::NodeId> members;    ///< the ops, one a class
+};
+
+/// A target that would not run a candidate.
+struct RefusedKernel {
+  egraph::ClassId result;
+  std::string backend, reason;
+  ir::ProgramRef program;
 };
 
 struct FusionResult {
   std::unordered_map<egraph::NodeId, KernelInfo> kernels;
   int64_t candidates = 0, accepted = 0;
   std::map<std::string, int64_t>
-      refusals;  ///< reason (of the first target that refused) -> candidates that no target took
+      refusals;                        ///< reason (of the first target that refused) -> candidates that no target took
+  std::vector<RefusedKernel> refused;  ///< every refusal, where `record` was asked for
 };
 
 /// Adds to every class the kernels that some target accepts: each op alone, and closed groups of ops (an anchor such as
 /// a convolution, matmul or reduction with elementwise ops before and after it, elementwise groups, strided views).
 /// Classes that depend on parameters alone need none: the prologue computes them op by op.
 FusionResult add_kernels(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts,
-                         std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits = {});
+                         std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits = {},
+                         bool record = false);
 
 }  // namespace weft::passes

@@ -86,6 +86,7 @@ ClassId add_op(EGraph& graph, TensorLanguage& language, ir::Op op, std::span<con
 Inserted insert(const ir::Graph& source, EGraph& graph, TensorLanguage& language) {
   Inserted inserted;
   inserted.class_of_node.resize(source.size());
+  inserted.e_node.resize(source.size());
   auto class_of = [&](ir::Value v) {
     ClassId id = inserted.class_of_node[v.node.value];
     return source.node(v.node).types.size() == 1 ? id : graph.add(language.get(v.index), std::span(&id, 1));
@@ -102,7 +103,9 @@ Inserted insert(const ir::Graph& source, EGraph& graph, TensorLanguage& language
       symbol = language.constant(node.tensor);
     else
       symbol = language.symbol(node.op, *node.attributes);
-    inserted.class_of_node[id.value] = graph.add(symbol, children);
+    const egraph::NodeId made = graph.add_node(symbol, children);
+    inserted.e_node[id.value] = made;
+    inserted.class_of_node[id.value] = graph.class_of(made);
   }
   for (const ir::Output& output : source.outputs()) inserted.outputs.push_back(class_of(output.value));
   return inserted;

@@ -94,6 +94,7 @@ class TensorAnalysis : public egraph::Analysis {
 struct Inserted {
   std::vector<egraph::ClassId> outputs;
   std::vector<egraph::ClassId> class_of_node;  ///< by source node id; invalid where dead
+  std::vector<egraph::NodeId> e_node;          ///< by source node id: as it was written
 };
 Inserted insert(const ir::Graph& graph, egraph::EGraph& egraph, TensorLanguage& language);
 

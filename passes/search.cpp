@@ -6,18 +6,12 @@
 #include <memory>
 #include <set>
 
-#include "egraph/dot.hpp"
-#include "egraph/extract.hpp"
-#include "egraph/frozen.hpp"
-#include "egraph/runner.hpp"
 #include "ir/support/error.hpp"
 #include "ir/support/log.hpp"
-#include "passes/canonicalise.hpp"
 #include "passes/chosen_graph.hpp"
-#include "passes/fuse.hpp"
 #include "passes/pass_runner.hpp"
 #include "passes/rule_book.hpp"
-#include "passes/rule_compile.hpp"
+#include "passes/search_run.hpp"
 
 namespace weft::passes {
 
@@ -41,166 +35,157 @@ egraph::Limits limits_of(const Options& options, size_t nodes) {
   return limits;
 }
 
-class Search {
- public:
-  /// `rolled`: what the search sees in the source's stead; without rolls it sees the source. Both must outlive it.
-  Search(const ir::Graph& source, const Rolled& rolled, std::span<const ir::Target* const> targets,
-         const Options& options, CompileReport& report)
-      : source_(source),
-        rolled_(rolled),
-        searched_(rolled.rolls.empty() ? source : rolled.graph),
-        targets_(targets),
-        options_(options),
-        report_(report),
-        language_(searched_),
-        facts_(language_),
-        graph_(language_, &facts_),
-        compiler_(language_, facts_) {}
+}  // namespace
 
-  void insert_source() {
-    inserted_ = insert(searched_, graph_, language_);
-    graph_.rebuild();
+SearchRun::SearchRun(const ir::Graph& source, const Rolled& rolled, std::span<const ir::Target* const> targets,
+                     const Options& options, CompileReport& report, bool record)
+    : source_(source),
+      rolled_(rolled),
+      searched_(rolled.rolls.empty() ? source : rolled.graph),
+      targets_(targets),
+      options_(options),
+      report_(report),
+      record_(record),
+      language_(searched_),
+      facts_(language_),
+      graph_(language_, &facts_),
+      compiler_(language_, facts_) {
+  if (record) graph_.record_merges();
+}
+
+void SearchRun::insert_source() {
+  inserted_ = insert(searched_, graph_, language_);
+  graph_.rebuild();
+  add_stage("written");
+}
+
+std::string SearchRun::saturate() {
+  std::vector<egraph::Rule> rules;
+  std::vector<egraph::Phase> phases;
+  for (std::string_view phase : kPhases)
+    phases.push_back({std::string(phase), {}, limits_of(options_, graph_.node_count()), {}, {}});
+  for (const RuleSource& source : all_rules(targets_)) {
+    if (!allowed(source, options_.precision)) continue;
+    for (const std::string& phase : source.phases)
+      phases[std::find(std::begin(kPhases), std::end(kPhases), phase) - std::begin(kPhases)].rules.push_back(
+          static_cast<uint32_t>(rules.size()));
+    rules.push_back(compiler_.compile(source));
   }
-
-  std::string saturate() {
-    std::vector<egraph::Rule> rules;
-    std::vector<egraph::Phase> phases;
-    for (std::string_view phase : kPhases)
-      phases.push_back({std::string(phase), {}, limits_of(options_, graph_.node_count()), {}, {}});
-    for (const RuleSource& source : all_rules(targets_)) {
-      if (!allowed(source, options_.precision)) continue;
-      for (const std::string& phase : source.phases)
-        phases[std::find(std::begin(kPhases), std::end(kPhases), phase) - std::begin(kPhases)].rules.push_back(
-            static_cast<uint32_t>(rules.size()));
-      rules.push_back(compiler_.compile(source));
+  runner_ = std::make_unique<egraph::Runner>(graph_, std::move(rules), &compiler_);
+  std::string stops;
+  for (egraph::Phase& phase : phases) {
+    if (phase.rules.empty()) continue;
+    phase.limits = limits_of(options_, graph_.node_count());
+    egraph::PhaseReport result = runner_->run(phase);
+    report(result);
+    stops += fmt::format("{}{} {}", stops.empty() ? "" : ", ", phase.name, egraph::to_string(result.stop));
+    if (result.stop != egraph::StopReason::saturated && result.grower())
+      stops += fmt::format(" (grown by {})", result.grower()->name);
+    for (size_t i = 0; i < result.iterations.size(); ++i) {
+      const egraph::IterationReport& it = result.iterations[i];
+      stages_.push_back({fmt::format("{} {}", phase.name, i + 1), it.nodes, it.classes,
+                         static_cast<uint32_t>(it.id_bound), static_cast<uint32_t>(it.merge_records)});
     }
-    egraph::Runner runner(graph_, std::move(rules), &compiler_);
-    std::string stops;
-    for (egraph::Phase& phase : phases) {
-      if (phase.rules.empty()) continue;
-      phase.limits = limits_of(options_, graph_.node_count());
-      egraph::PhaseReport result = runner.run(phase);
-      report(result);
-      stops += fmt::format("{}{} {}", stops.empty() ? "" : ", ", phase.name, egraph::to_string(result.stop));
-      if (result.stop != egraph::StopReason::saturated && result.grower())
-        stops += fmt::format(" (grown by {})", result.grower()->name);
+    phases_.push_back(std::move(result));
+  }
+  report_.stop_reason = stops;
+  return fmt::format("{} nodes, {} classes: {}", graph_.node_count(), graph_.class_count(), stops);
+}
+
+std::string SearchRun::fuse() {
+  FusionLimits limits;
+  if (options_.level >= 3) limits.per_class = 40;
+  fusion_ = add_kernels(graph_, language_, facts_, targets_, std::max(1, options_.threads), limits, record_);
+  add_stage("kernels");
+  for (const auto& [reason, count] : fusion_.refusals)
+    log(LogLevel::debug, "fusion: {} candidates refused: {}", count, reason);
+  return fmt::format("{} candidates, {} kernels", fusion_.candidates, fusion_.kernels.size());
+}
+
+std::string SearchRun::extract(SearchResult& result) {
+  frozen_ = std::make_unique<egraph::FrozenGraph>(graph_);
+  if (!rolled_.rolls.empty()) unroll_ = std::make_unique<Unroll>(rolled_, graph_, *frozen_, inserted_);
+  const std::vector<ClassId> roots = this->roots();
+  egraph::ExtractOptions how;
+  how.fuel = options_.level <= 1 ? 0 : options_.level == 2 ? kExtractionFuel : 20 * kExtractionFuel;
+  if (options_.time_limit > 0) how.milliseconds = static_cast<uint64_t>(options_.time_limit * 1000);
+  choice_ = egraph::extract(
+      *frozen_, roots, [&](NodeId node) { return cost(node); }, how);
+  result.cost = choice_.cost;
+  result.lower_bound = choice_.lower_bound;
+  result.proven = choice_.proven;
+  result.egraph_nodes = static_cast<int64_t>(graph_.node_count());
+  result.egraph_classes = static_cast<int64_t>(graph_.class_count());
+  const std::vector<NodeId> order = egraph::chosen_order(*frozen_, roots, choice_);
+  if (unroll_) obstacle_ = unroll_->obstacle(order, choice_);
+  if (obstacle_) return "not rolled: " + *obstacle_;
+  if (unroll_) count_all_blocks(order, result);
+  result.lowered =
+      chosen_graph({source_, rolled_, language_, *frozen_, choice_, inserted_, fusion_, record_}, order, unroll_.get());
+  return fmt::format("cost {} ns, lower bound {}{}", result.cost, result.lower_bound, result.proven ? ", proven" : "");
+}
+
+void SearchRun::add_stage(std::string name) {
+  stages_.push_back({std::move(name), graph_.node_count(), graph_.class_count(),
+                     static_cast<uint32_t>(graph_.id_bound()), static_cast<uint32_t>(graph_.merge_records().size())});
+}
+
+const std::vector<egraph::Rule>& SearchRun::rules() const {
+  static const std::vector<egraph::Rule> none;  // saturate was skipped
+  return runner_ ? runner_->rules() : none;
+}
+
+std::vector<ClassId> SearchRun::roots() const {
+  std::vector<ClassId> roots;
+  for (ClassId id : inserted_.outputs) roots.push_back(graph_.find(id));
+  std::sort(roots.begin(), roots.end());
+  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+  return roots;
+}
+
+void SearchRun::report(const egraph::PhaseReport& phase) {
+  for (const egraph::RuleReport& r : phase.rules)
+    if (r.matches)
+      report_.rules.push_back({r.name, r.origin, static_cast<int64_t>(r.matches), static_cast<int64_t>(r.applied),
+                               static_cast<int64_t>(r.refused)});
+}
+
+/// What extraction counts for a node: nanoseconds, weighted where blocks were left out.
+std::optional<uint64_t> SearchRun::cost(NodeId node) const {
+  std::optional<uint64_t> once = cost_once(node);
+  if (once && unroll_) *once *= unroll_->weight(frozen_->class_of(node));
+  return once;
+}
+
+/// Nanoseconds of the whole network; the gap to the bound is that of the rolled one.
+void SearchRun::count_all_blocks(std::span<const NodeId> order, SearchResult& result) const {
+  const uint64_t gap = (choice_.cost - choice_.lower_bound) / 3;
+  result.cost = 0;
+  for (NodeId node : order) result.cost += *cost_once(node) * unroll_->times(frozen_->class_of(node));
+  result.lower_bound = result.cost - std::min(gap, result.cost);
+}
+
+std::optional<uint64_t> SearchRun::cost_once(NodeId node) const {
+  uint32_t op = graph_.op(node);
+  if (op == kGetOp) return 0;
+  switch (static_cast<ir::Op>(op)) {
+    case ir::Op::input:
+    case ir::Op::parameter:
+    case ir::Op::constant:
+    case ir::Op::reshape:
+      return 0;
+    case ir::Op::kernel: {
+      auto known = fusion_.kernels.find(node);
+      if (known == fusion_.kernels.end()) return std::nullopt;
+      return std::max<uint64_t>(1, known->second.nanoseconds);
     }
-    report_.stop_reason = stops;
-    return fmt::format("{} nodes, {} classes: {}", graph_.node_count(), graph_.class_count(), stops);
+    default:
+      break;
   }
-
-  std::string fuse() {
-    FusionLimits limits;
-    if (options_.level >= 3) limits.per_class = 40;
-    fusion_ = add_kernels(graph_, language_, facts_, targets_, std::max(1, options_.threads), limits);
-    for (const auto& [reason, count] : fusion_.refusals)
-      log(LogLevel::debug, "fusion: {} candidates refused: {}", count, reason);
-    return fmt::format("{} candidates, {} kernels", fusion_.candidates, fusion_.kernels.size());
-  }
-
-  std::string extract(SearchResult& result) {
-    frozen_ = std::make_unique<egraph::FrozenGraph>(graph_);
-    if (!rolled_.rolls.empty()) unroll_ = std::make_unique<Unroll>(rolled_, graph_, *frozen_, inserted_);
-    std::vector<ClassId> roots;
-    for (ClassId id : inserted_.outputs) roots.push_back(graph_.find(id));
-    std::sort(roots.begin(), roots.end());
-    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
-    egraph::ExtractOptions how;
-    how.fuel = options_.level <= 1 ? 0 : options_.level == 2 ? kExtractionFuel : 20 * kExtractionFuel;
-    if (options_.time_limit > 0) how.milliseconds = static_cast<uint64_t>(options_.time_limit * 1000);
-    choice_ = egraph::extract(
-        *frozen_, roots, [&](NodeId node) { return cost(node); }, how);
-    result.cost = choice_.cost;
-    result.lower_bound = choice_.lower_bound;
-    result.proven = choice_.proven;
-    result.egraph_nodes = static_cast<int64_t>(graph_.node_count());
-    result.egraph_classes = static_cast<int64_t>(graph_.class_count());
-    const std::vector<NodeId> order = egraph::chosen_order(*frozen_, roots, choice_);
-    if (unroll_) obstacle_ = unroll_->obstacle(order, choice_);
-    if (obstacle_) return "not rolled: " + *obstacle_;
-    if (unroll_) count_all_blocks(order, result);
-    result.lowered =
-        chosen_graph({source_, rolled_, language_, *frozen_, choice_, inserted_, fusion_}, order, unroll_.get());
-    return fmt::format("cost {} ns, lower bound {}{}", result.cost, result.lower_bound,
-                       result.proven ? ", proven" : "");
-  }
-
-  /// Why the choice does not fit all blocks that were left out: the search must see the whole source.
-  const std::optional<std::string>& obstacle() const { return obstacle_; }
-
-  std::string picture(const PictureOptions& how) const {
-    egraph::DotOptions dot;
-    for (ClassId id : inserted_.outputs) dot.roots.push_back(graph_.find(id));
-    dot.max_nodes = how.max_nodes;
-    dot.only_extracted = how.only_extracted;
-    dot.extraction = &choice_;
-    if (how.costs) dot.cost = [this](NodeId node) { return cost(node); };
-    if (how.facts) dot.facts = [this](ClassId id) { return to_string(facts_[graph_.find(id)].type()); };
-    return egraph::write_dot(*frozen_, dot);
-  }
-
- private:
-  void report(const egraph::PhaseReport& phase) {
-    for (const egraph::RuleReport& r : phase.rules)
-      if (r.matches)
-        report_.rules.push_back({r.name, r.origin, static_cast<int64_t>(r.matches), static_cast<int64_t>(r.applied),
-                                 static_cast<int64_t>(r.refused)});
-  }
-
-  /// What extraction counts for a node: nanoseconds, weighted where blocks were left out.
-  std::optional<uint64_t> cost(NodeId node) const {
-    std::optional<uint64_t> once = cost_once(node);
-    if (once && unroll_) *once *= unroll_->weight(frozen_->class_of(node));
-    return once;
-  }
-
-  /// Nanoseconds of the whole network; the gap to the bound is that of the rolled one.
-  void count_all_blocks(std::span<const NodeId> order, SearchResult& result) const {
-    const uint64_t gap = (choice_.cost - choice_.lower_bound) / 3;
-    result.cost = 0;
-    for (NodeId node : order) result.cost += *cost_once(node) * unroll_->times(frozen_->class_of(node));
-    result.lower_bound = result.cost - std::min(gap, result.cost);
-  }
-
-  std::optional<uint64_t> cost_once(NodeId node) const {
-    uint32_t op = graph_.op(node);
-    if (op == kGetOp) return 0;
-    switch (static_cast<ir::Op>(op)) {
-      case ir::Op::input:
-      case ir::Op::parameter:
-      case ir::Op::constant:
-      case ir::Op::reshape:
-        return 0;
-      case ir::Op::kernel: {
-        auto known = fusion_.kernels.find(node);
-        if (known == fusion_.kernels.end()) return std::nullopt;
-        return std::max<uint64_t>(1, known->second.nanoseconds);
-      }
-      default:
-        break;
-    }
-    for (ClassId child : graph_.children(node))
-      if (!facts_[graph_.find(child)].fixed) return std::nullopt;
-    return 1;  // of parameters alone: computed once, when they are bound
-  }
-
-  const ir::Graph& source_;
-  const Rolled& rolled_;
-  const ir::Graph& searched_;
-  std::span<const ir::Target* const> targets_;
-  const Options& options_;
-  CompileReport& report_;
-  TensorLanguage language_;
-  TensorAnalysis facts_;
-  egraph::EGraph graph_;
-  RuleCompiler compiler_;
-  Inserted inserted_;
-  FusionResult fusion_;
-  std::unique_ptr<egraph::FrozenGraph> frozen_;
-  std::unique_ptr<Unroll> unroll_;
-  egraph::ExtractResult choice_;
-  std::optional<std::string> obstacle_;
-};
+  for (ClassId child : graph_.children(node))
+    if (!facts_[graph_.find(child)].fixed) return std::nullopt;
+  return 1;  // of parameters alone: computed once, when they are bound
+}
 
 std::string describe(const Rolled& rolled) {
   if (rolled.rolls.empty()) return "no long run of equal blocks";
@@ -210,14 +195,12 @@ std::string describe(const Rolled& rolled) {
   return text;
 }
 
-void run_search(Search& search, const ir::Graph& graph, PassRunner& run, SearchResult& result) {
+void run_search(SearchRun& search, const ir::Graph& graph, PassRunner& run, SearchResult& result) {
   run.graph_pass("insert", graph, [&] { search.insert_source(); });
   run.graph_pass("saturate", graph, [&] { run.detail(search.saturate()); });
   run.graph_pass("fuse", graph, [&] { run.detail(search.fuse()); });
   run.graph_pass("extract", result.lowered, [&] { run.detail(search.extract(result)); });
 }
-
-}  // namespace
 
 SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
                     PassRunner& run, CompileReport& report) {
@@ -228,29 +211,15 @@ SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> t
     run.detail(describe(rolled));
   });
   {
-    Search search(graph, rolled, targets, options, report);
+    SearchRun search(graph, rolled, targets, options, report);
     run_search(search, rolled.rolls.empty() ? graph : rolled.graph, run, result);
     if (!search.obstacle()) return result;
   }
   report.rules.clear();
   const Rolled whole;
-  Search search(graph, whole, targets, options, report);
+  SearchRun search(graph, whole, targets, options, report);
   run_search(search, graph, run, result);
   return result;
-}
-
-std::string egraph_picture(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
-                           const PictureOptions& picture) {
-  CompileReport report;
-  SearchResult result;
-  const ir::Graph canonical = canonicalise(graph);
-  const Rolled whole;
-  Search search(canonical, whole, targets, options, report);
-  search.insert_source();
-  search.saturate();
-  search.fuse();
-  search.extract(result);
-  return search.picture(picture);
 }
 
 }  // namespace weft::passes

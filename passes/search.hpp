@@ -21,15 +21,4 @@ struct SearchResult {
 SearchResult search(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
                     PassRunner& run, CompileReport& report);
 
-/// What `egraph_picture` shows; see egraph/dot.hpp.
-struct PictureOptions {
-  size_t max_nodes = 500;
-  bool only_extracted = false;
-  bool costs = false, facts = false;
-};
-
-/// The e-graph of a static graph after the search (rules, kernels, the extracted choice marked) in Graphviz's language.
-std::string egraph_picture(const ir::Graph& graph, std::span<const ir::Target* const> targets, const Options& options,
-                           const PictureOptions& picture = {});
-
 }  // namespace weft::passes

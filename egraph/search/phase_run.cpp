@@ -77,6 +77,7 @@ bool PhaseRun::iterate() {
   now_.search_seconds = seconds_since(start), start = Clock::now();
   apply_all(frozen, searches);
   now_.apply_seconds = seconds_since(start), start = Clock::now();
+  const size_t nodes_made = graph_.id_bound();
   try {
     now_.congruences = graph_.rebuild();
   } catch (const Error& error) {
@@ -87,6 +88,8 @@ bool PhaseRun::iterate() {
     graph_.rebuild();
   }
   now_.rebuild_seconds = seconds_since(start);
+  note_growth(Reason::kAnalysis, nodes_made);
+  now_.id_bound = graph_.id_bound(), now_.merge_records = graph_.merge_records().size();
   now_.nodes = graph_.node_count(), now_.classes = graph_.class_count(), now_.bytes = graph_.bytes();
   report_.iterations.push_back(now_);
   if (context_.late()) stop_by(StopReason::time);
@@ -173,9 +176,16 @@ void PhaseRun::apply_all(const FrozenGraph& frozen, std::vector<RuleSearch>& sea
       report_.rules[slot].cut = held_back_ = true;
     }
     report_.rules[slot].nodes_grown += graph_.id_bound() - before;
+    note_growth(state.index, before);
   }
   now_.fuel += graph_.id_bound() - nodes_made_at_start_;
   report_.fuel += now_.fuel;
+}
+
+void PhaseRun::note_growth(uint32_t rule, size_t before) {
+  if (graph_.id_bound() == before) return;
+  report_.growth.push_back({static_cast<uint32_t>(report_.iterations.size()), rule, static_cast<uint32_t>(before),
+                            static_cast<uint32_t>(graph_.id_bound())});
 }
 
 /// Matches are applied newest root first: small new terms become equal before the larger ones above them are built,

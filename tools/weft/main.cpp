@@ -15,8 +15,8 @@ int run(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "help of all commands");
   app.get_formatter()->column_width(36);
   Outcome outcome;
-  for (auto* add :
-       {add_compile, add_run, add_bench, add_verify, add_inspect, add_dot, add_cache, add_rules, add_ops, add_version})
+  for (auto* add : {add_compile, add_run, add_bench, add_verify, add_inspect, add_dot, add_explain, add_cache,
+                    add_rules, add_ops, add_version})
     add(app, outcome);
   try {
     app.parse(argc, argv);
