@@ -93,13 +93,17 @@ class Layouter {
         needed[to] |= needed[queue[i]];
         if (--waiting[to] == 0) queue.push_back(to);
       }
+    std::vector<char> anchored = needed;
     for (size_t i = queue.size(); i-- > 0;) {
       const uint32_t box = queue[i];
-      if (needed[box] || targets[box].empty()) continue;
       uint32_t nearest = kNone;
-      for (uint32_t to : targets[box]) nearest = std::min(nearest, column_[to]);
-      column_[box] = nearest - 1;
+      for (uint32_t to : targets[box])
+        if (anchored[to]) nearest = std::min(nearest, column_[to]);
+      if (!anchored[box] && nearest != kNone) column_[box] = nearest - 1, anchored[box] = 1;
     }
+    for (uint32_t box : queue)  // leaves of what was moved go with it
+      for (uint32_t to : targets[box])
+        if (!anchored[to]) column_[to] = std::max(column_[to], column_[box] + 1);
     std::vector<char> placed(boxes_.size());
     for (uint32_t b = 0; b < boxes_.size(); ++b) placed[b] = needed[b] || !targets[b].empty();
     for (const std::vector<uint32_t>& list : targets)

@@ -1,3 +1,5 @@
+// The page of `weft dot --html`. In one file, since it is one script of one page: data, state, drawing, moving, selecting,
+// the panel, search and switches, the address, input.
 "use strict";
 (() => {
 // --- data -------------------------------------------------------------------------------------------------------
