@@ -49,7 +49,7 @@ void random_graph(std::mt19937& random, size_t count, std::vector<LayoutBox>& bo
       for (uint32_t operand = 0; operand < 1 + random() % 2; ++operand) {
         const uint32_t near = static_cast<uint32_t>(std::min<size_t>(count - 1, i + 1 + random() % 20));
         const uint32_t any = static_cast<uint32_t>(random() % count);
-        edges.push_back({i, group == 0 ? near : any, 5.0 + group, 9, group});
+        edges.push_back({i, group == 0 ? near : any, 5.0 + group, 9, group, random() % 3 == 0});
       }
 }
 
@@ -87,6 +87,19 @@ TEST_CASE("what can lead forward does", "[layout]") {
   CHECK(layout.boxes[0].x < layout.boxes[1].x);
   CHECK(layout.boxes[1].x < layout.boxes[2].x);
   CHECK(layout.boxes[2].x < layout.boxes[3].x);
+}
+
+TEST_CASE("strong edges decide", "[layout]") {
+  // 0 = f(1), 1 = g(2), 2 = h(3); a shortcut 0 = k(3) makes 0 shallower than 1: without strength f leads back
+  const std::vector<LayoutBox> boxes(4, {100, 40});
+  std::vector<LayoutEdge> edges{{0, 1, 5, 5, 0}, {0, 3, 15, 5, 1}, {1, 2, 5, 5, 0}, {2, 3, 5, 5, 0}};
+  CHECK(lay_out(boxes, edges).backward == std::vector<char>{1, 0, 0, 0});
+  for (LayoutEdge& edge : edges) edge.strong = true;
+  CHECK(lay_out(boxes, edges).backward == std::vector<char>{0, 0, 0, 0});
+  edges.push_back({2, 0, 25, 5, 1, true});  // one of a circle has to lead back
+  const Layout layout = lay_out(boxes, edges);
+  CHECK(std::count(layout.backward.begin(), layout.backward.end(), 1) == 1);
+  check(boxes, edges, layout);
 }
 
 TEST_CASE("a chain of 20,000 boxes and a box with 20,000 operands are laid out", "[layout]") {

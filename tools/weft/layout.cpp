@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <queue>
 
 namespace weft::tools {
 namespace {
@@ -37,33 +38,65 @@ class Layouter {
   }
 
  private:
-  /// Height of the shallowest term of each box: 0 without edges, else 1 + the largest height in the best of its groups.
+  /// Boxes with strong edges: the longest path along these (but those that close a circle, as a depth first search
+  /// finds them). Others: 0 without edges, else 1 + the largest height in the best of their groups.
   void find_heights() {
+    height_.assign(boxes_.size(), kNone);
+    find_strong_heights();
     struct Group {
       uint32_t box, missing, height;
     };
     std::vector<Group> groups;
     std::vector<std::vector<uint32_t>> users(boxes_.size());  // groups, by the box that they need
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> known;
+    std::vector<char> has_edges(boxes_.size());
     for (const LayoutEdge& edge : edges_) {
       auto [it, fresh] = known.try_emplace({edge.from, edge.group}, static_cast<uint32_t>(groups.size()));
       if (fresh) groups.push_back({edge.from, 0, 0});
       ++groups[it->second].missing;
       users[edge.to].push_back(it->second);
+      has_edges[edge.from] = 1;
     }
-    height_.assign(boxes_.size(), kNone);
-    std::vector<char> has_edges(boxes_.size());
-    for (const LayoutEdge& edge : edges_) has_edges[edge.from] = 1;
-    std::vector<uint32_t> level;  // boxes of one height at a time
-    for (uint32_t b = 0; b < boxes_.size(); ++b)
-      if (!has_edges[b]) height_[b] = 0, level.push_back(b);
-    for (uint32_t height = 1; !level.empty(); ++height) {
-      std::vector<uint32_t> next;
-      for (uint32_t box : level)
-        for (uint32_t group : users[box])
-          if (--groups[group].missing == 0 && height_[groups[group].box] == kNone)
-            height_[groups[group].box] = height, next.push_back(groups[group].box);
-      level = std::move(next);
+    using Entry = std::pair<uint32_t, uint32_t>;  // height, box
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    for (uint32_t b = 0; b < boxes_.size(); ++b) {
+      if (!has_edges[b]) height_[b] = 0;
+      if (height_[b] != kNone) queue.emplace(height_[b], b);
+    }
+    while (!queue.empty()) {
+      const auto [height, box] = queue.top();
+      queue.pop();
+      for (uint32_t g : users[box]) {
+        groups[g].height = std::max(groups[g].height, height);
+        if (--groups[g].missing || height_[groups[g].box] != kNone) continue;
+        height_[groups[g].box] = groups[g].height + 1;
+        queue.emplace(groups[g].height + 1, groups[g].box);
+      }
+    }
+  }
+
+  void find_strong_heights() {
+    std::vector<std::vector<uint32_t>> targets(boxes_.size());
+    for (const LayoutEdge& edge : edges_)
+      if (edge.strong) targets[edge.from].push_back(edge.to);
+    std::vector<uint32_t> next(boxes_.size()), stack;
+    std::vector<char> open(boxes_.size());
+    for (uint32_t start = 0; start < boxes_.size(); ++start) {
+      if (height_[start] != kNone || targets[start].empty()) continue;
+      stack.push_back(start), open[start] = 1;
+      while (!stack.empty()) {
+        const uint32_t box = stack.back();
+        if (next[box] < targets[box].size()) {
+          const uint32_t to = targets[box][next[box]++];
+          if (height_[to] == kNone && !open[to]) stack.push_back(to), open[to] = 1;
+          continue;
+        }
+        uint32_t height = 0;
+        for (uint32_t to : targets[box])
+          if (height_[to] != kNone) height = std::max(height, height_[to] + 1);  // else it closes a circle
+        height_[box] = height, open[box] = 0;
+        stack.pop_back();
+      }
     }
   }
 

@@ -16,7 +16,8 @@ struct LayoutBox {
 struct LayoutEdge {
   uint32_t from = 0, to = 0;
   double port = 0, entry = 0;
-  uint32_t group = 0;  ///< of a box, edges of one group are needed together (the operands of one node)
+  uint32_t group = 0;   ///< of a box, edges of one group are needed together (the operands of one node)
+  bool strong = false;  ///< leads to the right before all others do
 };
 struct Layout {
   std::vector<Point> boxes;                ///< top left

@@ -171,7 +171,8 @@ class PageWriter {
     for (uint32_t r = 0; r < nodes.size(); ++r)
       for (uint32_t id : nodes[r]->operands)
         if (auto to = position_.find(id); to != position_.end())
-          edges_.push_back({box, to->second, kHeader + kRow * (r + 0.5), kHeader / 2, r});
+          edges_.push_back({box, to->second, kHeader + kRow * (r + 0.5), kHeader / 2, r,
+                            nodes[r]->chosen || nodes[r]->made.stage == 0});
   }
 
   /// Paths stand beside operands; of an operand that is not shown it is empty.
