@@ -32,7 +32,7 @@ class LandmarkCut {
       const uint32_t goal = hardest_goal();
       if (goal == kNone || h_[goal] == 0) break;
       mark_zone(goal);
-      find_cut();
+      find_cut(goal);
       if (!pay_cut()) break;
       update();
     }
@@ -81,9 +81,10 @@ class LandmarkCut {
     return best;
   }
 
-  /// The classes from which the goal is reached at no cost along supporters.
+  /// The classes from which the goal is reached at no cost along supporters; the nodes that may enter from outside.
   void mark_zone(uint32_t goal) {
     ++round_;
+    cut_.clear();
     stack_.assign(1, goal);
     zone_[goal] = round_;
     while (!stack_.empty()) {
@@ -92,25 +93,39 @@ class LandmarkCut {
       budget_.spend(index_.members(id).size());
       for (uint32_t node : index_.members(id)) {
         const uint32_t supporter = supporter_[node];
-        if (result_.reduced[node] != 0 || supporter == kNone || zone_[supporter] == round_) continue;
-        zone_[supporter] = round_;
-        stack_.push_back(supporter);
+        if (supporter == kNone) {
+          if (problem_.nodes[node].children.empty()) cut_.push_back(node);
+        } else if (zone_[supporter] != round_) {
+          if (result_.reduced[node] != 0) {
+            cut_.push_back(node);
+          } else {
+            zone_[supporter] = round_;
+            stack_.push_back(supporter);
+          }
+        }
       }
     }
   }
 
-  /// The nodes that enter the zone from a supporter that is reached from the leaves outside it.
-  void find_cut() {
-    cut_.clear();
+  /// The nodes that enter the zone from a supporter that is reached from the leaves outside it. A class of the zone has
+  /// at least the goal's h, so a supporter of less is reached through classes of less, which are all outside; only
+  /// where there are others is it walked.
+  void find_cut(uint32_t goal) {
+    const auto entered = [&](uint32_t node) { return supporter_[node] != kNone && zone_[supporter_[node]] == round_; };
+    cut_.erase(std::remove_if(cut_.begin(), cut_.end(), entered), cut_.end());
+    const auto doubtful = [&](uint32_t node) { return supporter_[node] != kNone && h_[supporter_[node]] >= h_[goal]; };
+    if (std::none_of(cut_.begin(), cut_.end(), doubtful)) return;
+    walk_from_leaves();
+    const auto unreached = [&](uint32_t node) { return doubtful(node) && reached_[supporter_[node]] != round_; };
+    cut_.erase(std::remove_if(cut_.begin(), cut_.end(), unreached), cut_.end());
+  }
+
+  void walk_from_leaves() {
     stack_.clear();
     const auto visit = [&](uint32_t node) {
       const uint32_t owner = problem_.nodes[node].owner;
-      if (zone_[owner] == round_) {
-        cut_.push_back(node);
-      } else if (reached_[owner] != round_) {
-        reached_[owner] = round_;
-        stack_.push_back(owner);
-      }
+      if (zone_[owner] == round_ || std::exchange(reached_[owner], round_) == round_) return;
+      stack_.push_back(owner);
     };
     for (uint32_t leaf : leaves_) visit(leaf);
     while (!stack_.empty()) {

@@ -139,17 +139,33 @@ class Reducer {
     for (uint32_t id = 0; id < problem_.class_count(); ++id) {
       const std::span<const uint32_t> members = index.members(id);
       budget_.spend(members.size() * members.size() / 4);
-      for (uint32_t loser : members) {
-        Problem::Node& b = problem_.nodes[loser];
-        const auto dominates = [&](uint32_t winner) {
-          const Problem::Node& a = problem_.nodes[winner];
-          return winner != loser && a.alive && a.cost <= b.cost && a.children.size() <= b.children.size() &&
-                 std::includes(b.children.begin(), b.children.end(), a.children.begin(), a.children.end());
-        };
-        if (std::any_of(members.begin(), members.end(), dominates)) b.alive = false, changed_ = true;
-      }
+      sketches_.clear();
+      for (uint32_t node : members) sketches_.push_back(sketch(problem_.nodes[node]));
+      for (size_t loser = 0; loser < members.size(); ++loser)
+        for (size_t winner = 0; winner < members.size(); ++winner) {
+          if (winner == loser || (sketches_[winner].children & ~sketches_[loser].children) ||
+              sketches_[winner].cost > sketches_[loser].cost)
+            continue;
+          Problem::Node& b = problem_.nodes[members[loser]];
+          const Problem::Node& a = problem_.nodes[members[winner]];
+          if (!a.alive || !std::includes(b.children.begin(), b.children.end(), a.children.begin(), a.children.end()))
+            continue;
+          b.alive = false;
+          changed_ = true;
+          break;
+        }
     }
     return changed_;
+  }
+
+  /// Enough of a node to tell most pairs apart: a bit for each child.
+  struct Sketch {
+    uint64_t cost, children;
+  };
+  static Sketch sketch(const Problem::Node& node) {
+    Sketch made{node.cost, 0};
+    for (uint32_t child : node.children) made.children |= uint64_t{1} << (child % 64);
+    return made;
   }
 
   /// Edges to required classes of other components vanish. A required class with one node is paid.
@@ -308,6 +324,7 @@ class Reducer {
   Budget& budget_;
   bool changed_ = false;
   std::vector<char> touched_;
+  std::vector<Sketch> sketches_;
 };
 
 }  // namespace

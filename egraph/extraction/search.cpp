@@ -1,6 +1,7 @@
 #include "egraph/extraction/search.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "egraph/extraction/landmarks.hpp"
 #include "egraph/extraction/reduce.hpp"
@@ -10,8 +11,9 @@ namespace weft::egraph::extraction {
 
 namespace {
 
-constexpr size_t kDeepest = 200;  // decisions on one path; each keeps a copy of the rest of the problem
-constexpr size_t kLookAhead = 6;  // classes tried before one is branched on
+constexpr size_t kDeepest = 200;   // decisions on one path; each keeps a copy of the rest of the problem
+constexpr size_t kLookAhead = 24;  // classes tried before one is branched on
+constexpr size_t kLookCloser = 6;  // of them bounded from the start
 
 class Solver {
  public:
@@ -29,25 +31,37 @@ class Solver {
   Outcome look(Problem problem, uint64_t below, size_t depth) {
     Outcome best;
     ++stats_.search_nodes;
+    for (bool noted = depth != 0;;) {
+      if (!settle(problem, below, best, depth)) return best;
+      if (!std::exchange(noted, true)) note_reduced(problem);
+      if (!options_.search || budget_.exhausted() || depth >= kDeepest) return best;
+      std::vector<Problem> parts = split(problem);
+      if (parts.size() > 1) return solve_parts(std::move(parts), below, best, depth);
+      const Index index(problem);
+      const Branching branching = choose_branching(problem, index, below);
+      if (branching.id == kNone) return best;
+      if (branching.hopeless.empty()) return branch(problem, index, branching, below, best, depth);
+      for (uint32_t node : branching.hopeless) problem.nodes[node].alive = false;
+    }
+  }
+
+  /// Reduces and bounds until nothing falls. False where the outcome is known.
+  bool settle(Problem& problem, uint64_t& below, Outcome& best, size_t depth) {
     for (bool falls = true; falls;) {
       if (!reduce(problem, bundles_, true, budget_)) {  // no answer, or none better than the best
         best.lower = kInfinite;
-        return best;
+        return false;
       }
       if (problem.nodes.empty()) {
         best.lower = problem.paid;
         offer(best, below, problem.paid, problem.settled);
-        return best;
+        return false;
       }
       falls = bound(problem, below, best, depth);
-      if (best.lower >= below) return best;
+      if (best.lower >= below) return false;
       if (!falls && depth <= 1 && options_.search) falls = improve(problem, below, best);
     }
-    if (depth == 0) note_reduced(problem);
-    if (!options_.search || budget_.exhausted() || depth >= kDeepest) return best;
-    std::vector<Problem> parts = split(problem);
-    if (parts.size() > 1) return solve_parts(std::move(parts), below, best, depth);
-    return branch(problem, below, best, depth);
+    return true;
   }
 
   /// Keeps an answer that is cheaper than asked for, and asks for cheaper ones from now on.
@@ -154,16 +168,15 @@ class Solver {
     return best;
   }
 
-  /// A way to branch: the nodes of one required class, each with the bound of the problem in which it is chosen.
+  /// A way to branch: the nodes of one required class, each with a bound of the problem in which it is chosen.
   struct Branching {
     uint32_t id = kNone;
     std::vector<std::pair<uint64_t, uint32_t>> order;  // bound, node; least bound first
+    std::vector<uint32_t> hopeless;                    // nodes of any class tried that no better answer uses
   };
 
-  Outcome branch(const Problem& problem, uint64_t below, Outcome best, size_t depth) {
-    const Index index(problem);
-    const Branching branching = choose_branching(problem, index, below);
-    if (branching.id == kNone) return best;
+  Outcome branch(const Problem& problem, const Index& index, const Branching& branching, uint64_t below, Outcome best,
+                 size_t depth) {
     uint64_t lower = kInfinite;
     for (const auto& [bound, node] : branching.order) {
       if (bound >= below) {
@@ -183,27 +196,65 @@ class Solver {
   }
 
   /// Looks ahead into the required classes with the fewest nodes (but more than one) and takes the one whose branches
-  /// have the highest bounds.
+  /// have the highest bounds. What the landmarks of the problem have paid stays paid in every branch, so many classes
+  /// can be looked at by the few landmarks that a branch adds; the best of them are bounded from the start.
   Branching choose_branching(const Problem& problem, const Index& index, uint64_t below) {
-    std::vector<std::pair<size_t, uint32_t>> candidates;
-    for (uint32_t id = 0; id < problem.class_count(); ++id)
-      if (problem.required[id] && index.members(id).size() > 1) candidates.push_back({index.members(id).size(), id});
-    std::sort(candidates.begin(), candidates.end());
-    if (candidates.size() > kLookAhead) candidates.resize(kLookAhead);
+    const Problem left = what_landmarks_leave(problem, index, below);
     Branching best;
+    std::vector<std::pair<uint64_t, Branching>> looked;  // score, highest first
+    for (uint32_t id : fewest_nodes_first(problem, index)) {
+      Branching branching{id, {}, {}};
+      for (uint32_t node : index.members(id)) branching.order.push_back({0, node});
+      const uint64_t score = look_ahead(left, index, below, branching, best.hopeless);
+      looked.push_back({score, std::move(branching)});
+      if (looked.back().second.order.front().first >= below || budget_.exhausted()) break;
+    }
+    if (looked.empty()) return best;
+    best.id = looked.front().second.id;
+    if (!best.hopeless.empty()) return best;
+    std::stable_sort(looked.begin(), looked.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (looked.size() == 1) return looked.front().second;
+    if (looked.size() > kLookCloser) looked.resize(kLookCloser);
     uint64_t best_score = 0;
-    for (const auto& [size, id] : candidates) {
-      Branching branching{id, {}};
-      for (uint32_t node : index.members(id)) {
-        Problem child = with_choice(problem, index, id, node);
-        branching.order.push_back({feasible(child) ? quick_lower(child, below) : kInfinite, node});
-      }
-      std::sort(branching.order.begin(), branching.order.end());
-      const uint64_t score = score_of(branching, below);
-      if (best.id == kNone || score > best_score) best = std::move(branching), best_score = score;
+    for (auto& [_, branching] : looked) {
+      const uint64_t score = look_ahead(problem, index, below, branching, best.hopeless);
+      if (best.order.empty() || score > best_score)
+        best.id = branching.id, best.order = branching.order, best_score = score;
       if (best.order.front().first >= below || budget_.exhausted()) break;
     }
     return best;
+  }
+
+  static std::vector<uint32_t> fewest_nodes_first(const Problem& problem, const Index& index) {
+    std::vector<uint32_t> ids;
+    for (uint32_t id = 0; id < problem.class_count(); ++id)
+      if (problem.required[id] && index.members(id).size() > 1) ids.push_back(id);
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](uint32_t a, uint32_t b) { return index.members(a).size() < index.members(b).size(); });
+    if (ids.size() > kLookAhead) ids.resize(kLookAhead);
+    return ids;
+  }
+
+  /// Raises the bounds of the branches by those in `problem`, and gives the score.
+  uint64_t look_ahead(const Problem& problem, const Index& index, uint64_t below, Branching& branching,
+                      std::vector<uint32_t>& hopeless) {
+    for (auto& [bound, node] : branching.order) {
+      Problem child = with_choice(problem, index, branching.id, node);
+      bound = std::max(bound, feasible(child) ? quick_lower(child, below) : kInfinite);
+      if (bound >= below) hopeless.push_back(node);
+    }
+    std::sort(branching.order.begin(), branching.order.end());
+    return score_of(branching, below);
+  }
+
+  /// The problem with the costs that the landmarks leave, and the bound as paid.
+  Problem what_landmarks_leave(const Problem& problem, const Index& index, uint64_t below) {
+    const Landmarks marks = landmark_cut(problem, index, below - problem.paid, budget_);
+    stats_.landmarks += marks.count;
+    Problem left = problem;
+    for (uint32_t node = 0; node < left.nodes.size(); ++node) left.nodes[node].cost = marks.reduced[node];
+    left.paid = add_costs(left.paid, marks.bound);
+    return left;
   }
 
   static uint64_t score_of(const Branching& branching, uint64_t below) {

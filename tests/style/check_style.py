@@ -54,7 +54,7 @@ OUTSIDE = [
 
 FORBIDDEN_FOLDERS = {"common", "utils", "util", "helpers", "helper", "src", "misc", "lib"}
 # Top-level folders that are not made of our own text (fuzz corpora and the like may have names of their own).
-NAME_EXEMPT = re.compile(r"(^|/)(README\.md|LICENSE|CMakeLists\.txt|CMakePresets\.json|RESULTS\.md|package(-lock)?\.json)$|^\.|/corpus/|^tests/data/")
+NAME_EXEMPT = re.compile(r"(^|/)(README\.md|LICENSE|CMakeLists\.txt|CMakePresets\.json|RESULTS\.md|package(-lock)?\.json|Cargo\.(toml|lock))$|^\.|/corpus/|^tests/data/")
 
 FOLDERS_WITH_README = ["ir", "ir/import", "egraph", "passes", "backends", "backends/reference", "backends/null",
                        "backends/tbb", "backends/onednn", "runtime", "tests", "tools"]
