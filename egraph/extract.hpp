@@ -15,7 +15,7 @@ namespace weft::egraph {
 using NodeCost = std::function<std::optional<uint64_t>(NodeId)>;
 
 struct ExtractOptions {
-  uint64_t fuel = 200'000'000;  ///< steps of bounds and search; reproducible. 0 = only the greedy answers
+  uint64_t fuel = 300'000'000;  ///< steps of bounds and search; reproducible. 0 = only the greedy answers
   uint64_t milliseconds = 0;    ///< wall time, 0 = none
   bool search = true;           ///< false: stop after reductions and bounds
 };

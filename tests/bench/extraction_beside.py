@@ -122,7 +122,7 @@ def main():
     parser.add_argument("--gym")
     parser.add_argument("--weft", default="build/bin/weft_bench_extract")
     parser.add_argument("--no-weft", action="store_true", help="only the peers; for --keep")
-    parser.add_argument("--fuel", type=int, default=200_000_000, help="weft's limit, in steps (its default)")
+    parser.add_argument("--fuel", type=int, default=300_000_000, help="weft's limit, in steps (its default)")
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a peer is ended")
     parser.add_argument("--keep", help="file of results, read and written")
     parser.add_argument("--only", help="files whose names hold this text")

@@ -14,6 +14,7 @@
 #include "egraph/extraction/answer.hpp"
 #include "egraph/json.hpp"
 #include "ir/support/error.hpp"
+#include "ir/support/log.hpp"
 #include "tests/catch.hpp"
 #include "tests/egraph/puzzle.hpp"
 #include "tests/egraph/workloads.hpp"
@@ -143,6 +144,34 @@ TEST_CASE("what the search found is refused where it is no choice", "[egraph][ex
   }
   CHECK_THROWS_AS(extraction::checked_answer(frozen, graph.roots, costs_of(graph), offer({}, 0), offer({}, 0)),
                   weft::Error);
+}
+
+TEST_CASE("an extraction that goes wrong is repaired, counted and told", "[egraph][extract]") {
+  // Tree and greedy pay 3 twice, the search shares s. The fault is injected through the costs: when the answer is added
+  // up again, s costs more than the search was told, or may not be chosen at all.
+  Puzzle puzzle{4, {{0, {1, 2}, 0}, {1, {}, 3}, {1, {3}, 1}, {2, {}, 3}, {2, {3}, 1}, {3, {}, 3}}, {0}};
+  const JsonGraph graph = puzzle.graph();
+  const FrozenGraph frozen(*graph.graph);
+  const NodeCost honest = costs_of(graph);
+  for (const std::optional<uint64_t> later : {std::optional<uint64_t>(4), std::optional<uint64_t>()}) {
+    int asked = 0;
+    const NodeCost faulty = [&](NodeId node) -> std::optional<uint64_t> {
+      return graph.node_names[node.value] == "n5" && asked++ > 0 ? later : honest(node);
+    };
+    std::vector<std::string> warnings;
+    weft::set_log_sink([&](weft::LogLevel, std::string_view line) { warnings.emplace_back(line); });
+    const ExtractResult result = extract(frozen, graph.roots, faulty);
+    weft::set_log_sink({});
+    CHECK(asked == 2);  // the search's answer was tried, the repaired one lacks s
+    CHECK(result.stats.repairs == 1);
+    CHECK(result.cost == 6);
+    CHECK(choice_cost(frozen, graph.roots, result.choice, honest) == 6);
+    CHECK_FALSE(result.proven);
+    CHECK(result.lower_bound == 0);
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].find("a greedy answer of cost 6 stands in for a wrong one of cost 5") != std::string::npos);
+  }
+  CHECK(extract(frozen, graph.roots, honest).stats.repairs == 0);
 }
 
 TEST_CASE("zero-cost cycles are not taken for an answer", "[egraph][extract]") {
