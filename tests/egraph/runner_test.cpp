@@ -14,7 +14,8 @@ using namespace weft::egraph;
 using test::Terms;
 using test::Workload;
 
-TEST_CASE("a variable that stands twice binds one class, also one that becomes equal later", "[egraph][rules][C07]") {
+TEST_CASE("a variable that stands twice binds one class, also one that becomes equal later",
+          "[egraph][rules][C07][peer-bugs]") {
   Workload w;
   w.rule("(- ?x ?x) => 0");
   w.rule("(max ?x ?x) => ?x");
@@ -36,7 +37,8 @@ TEST_CASE("a variable that stands twice binds one class, also one that becomes e
   w.graph.check();
 }
 
-TEST_CASE("a union made by another rule lets a repeated variable match in the same run", "[egraph][rules][C07]") {
+TEST_CASE("a union made by another rule lets a repeated variable match in the same run",
+          "[egraph][rules][C07][peer-bugs]") {
   Workload w;
   w.rule("(- ?x ?x) => 0");
   w.rule("(id ?x) => ?x");
@@ -45,7 +47,8 @@ TEST_CASE("a union made by another rule lets a repeated variable match in the sa
   CHECK(w.graph.find(w.roots[0]) == w.graph.find(w.terms.add(w.graph, "0")));
 }
 
-TEST_CASE("associativity and commutativity on 200 terms stop at the limits, twice alike", "[egraph][rules][C01]") {
+TEST_CASE("associativity and commutativity on 200 terms stop at the limits, twice alike",
+          "[egraph][rules][C01][peer-bugs]") {
   std::string reports[2];
   size_t sizes[2][2];
   for (int again = 0; again < 2; ++again) {

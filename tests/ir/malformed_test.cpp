@@ -123,7 +123,7 @@ std::vector<std::string> valid_graphs() {
 
 }  // namespace
 
-TEST_CASE("malformed graphs give errors that name the place and what was expected") {
+TEST_CASE("malformed graphs give errors that name the place and what was expected", "[golden]") {
   for (const auto& path : test::files_in("tests/golden/ir", ".bad"))
     test::check_golden(path, [](const std::string& input) {
       std::string out;

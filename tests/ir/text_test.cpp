@@ -30,7 +30,7 @@ void check_round_trip(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("golden graphs print as expected") {
+TEST_CASE("golden graphs print as expected", "[golden]") {
   for (const auto& path : test::files_in("tests/golden/ir", ".graph"))
     test::check_golden(path, [](const std::string& input) {
       Graph graph = parse_graph(input, "golden");
@@ -43,7 +43,7 @@ TEST_CASE("golden graphs print as expected") {
     });
 }
 
-TEST_CASE("golden expressions print as expected, one a line") {
+TEST_CASE("golden expressions print as expected, one a line", "[golden]") {
   for (const auto& path : test::files_in("tests/golden/ir", ".expr"))
     test::check_golden(path, [](const std::string& input) {
       std::istringstream lines(input);

@@ -14,7 +14,7 @@ using namespace test;
 
 Tensor all(const ir::TensorType& type, int thread) { return ir::filled(type, 0.25 * thread - 1); }
 
-TEST_CASE("M02: threads of one session get what a single thread gets") {
+TEST_CASE("M02: threads of one session get what a single thread gets", "[peer-bugs]") {
   for (int threads : {1, 2}) {
     std::unique_ptr<Session> session;
     std::vector<Tensor> want;
@@ -37,7 +37,7 @@ TEST_CASE("M02: threads of one session get what a single thread gets") {
   }
 }
 
-TEST_CASE("M02: compiling on one thread while another runs, and first runs at the same time") {
+TEST_CASE("M02: compiling on one thread while another runs, and first runs at the same time", "[peer-bugs]") {
   SessionOptions options = plain();
   Session symbolic = make_session(
       "graph g(x: f32[N,8]) { w = parameter f32[8,8] \"w\"\n return y: softmax(matmul(x, w), axis=-1) }", options);
@@ -57,7 +57,7 @@ TEST_CASE("M02: compiling on one thread while another runs, and first runs at th
   CHECK(symbolic.report().specializations.size() == 4);
 }
 
-TEST_CASE("M03: a bad index deep in a gather is one error, and the session goes on") {
+TEST_CASE("M03: a bad index deep in a gather is one error, and the session goes on", "[peer-bugs]") {
   SessionOptions options = plain();
   options.compile.threads = 8;
   Session session =

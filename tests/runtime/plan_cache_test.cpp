@@ -110,7 +110,7 @@ TEST_CASE("other weights, other names and another order of equal structure hit")
   }
 }
 
-TEST_CASE("K01: shapes whose weak hashes collide") {
+TEST_CASE("K01: shapes whose weak hashes collide", "[peer-bugs]") {
   TemporaryDirectory directory;
   auto text = [](const std::string& dims, const std::string& perm) {
     return "graph g(x: f32[" + dims + "]) { return y: add(transpose(x, " + perm + "), 1) }";
@@ -133,7 +133,7 @@ TEST_CASE("K01: shapes whose weak hashes collide") {
   force_constant_key_hash(false);
 }
 
-TEST_CASE("K02: everything that changes the plan is in the key") {
+TEST_CASE("K02: everything that changes the plan is in the key", "[peer-bugs]") {
   TemporaryDirectory directory;
   SessionOptions options = cached(directory.path());
   const std::vector<std::string> bodies = {"(x: f32[2,2,2]) { return y: transpose(x, [0,2,1]) }",
@@ -175,7 +175,7 @@ TEST_CASE("K02: everything that changes the plan is in the key") {
   CHECK_FALSE(misses([](SessionOptions& o) { o.compile_threads = 2; }));
 }
 
-TEST_CASE("K03: a damaged entry is a miss, at most a warning, and replaced") {
+TEST_CASE("K03: a damaged entry is a miss, at most a warning, and replaced", "[peer-bugs]") {
   TemporaryDirectory directory;
   SessionOptions options = cached(directory.path());
   ir::Graph graph = graph_of(std::string(kNet));
@@ -221,7 +221,7 @@ TEST_CASE("K03: a damaged entry is a miss, at most a warning, and replaced") {
   CHECK(same(run(graph, options), right));  // root reads it all the same
 }
 
-TEST_CASE("K03: a directory that cannot be written is one warning") {
+TEST_CASE("K03: a directory that cannot be written is one warning", "[peer-bugs]") {
   TemporaryDirectory directory;
   ir::Graph graph = graph_of(std::string(kNet));
   Outputs right = run(graph, plain());
@@ -234,7 +234,7 @@ TEST_CASE("K03: a directory that cannot be written is one warning") {
   CHECK(warnings.lines.size() >= 1);
 }
 
-TEST_CASE("K03: a full disk is a warning and leaves nothing behind") {
+TEST_CASE("K03: a full disk is a warning and leaves nothing behind", "[peer-bugs]") {
   TemporaryDirectory directory;
   pid_t child = fork();
   REQUIRE(child >= 0);
@@ -303,7 +303,7 @@ TEST_CASE("where plans are kept") {
 }
 
 // Nothing is compiled before fork(): a child must not inherit a pool whose workers it lacks.
-TEST_CASE("K04: processes on one empty directory") {
+TEST_CASE("K04: processes on one empty directory", "[peer-bugs]") {
   for (int round = 0; round < 3; ++round) {
     TemporaryDirectory directory;
     std::vector<pid_t> children;

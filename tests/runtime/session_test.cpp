@@ -25,7 +25,7 @@ TEST_CASE("a session agrees with the reference interpreter") {
   CHECK(report.specializations[0].first_run_ms > 0);
 }
 
-TEST_CASE("C03: an output that is also an input is a copy") {
+TEST_CASE("C03: an output that is also an input is a copy", "[peer-bugs]") {
   Session session =
       make_session("graph g(x: f32[]) { c = constant f32[] [0]\n return a: c, b: x, d: x, e: add(x, 1) }");
   Tensor x = Tensor::scalar(2.3f);
@@ -39,7 +39,7 @@ TEST_CASE("C03: an output that is also an input is a copy") {
   CHECK(values<float>(got.at("d")) == std::vector{2.3f});
 }
 
-TEST_CASE("C04: one value under several outputs") {
+TEST_CASE("C04: one value under several outputs", "[peer-bugs]") {
   Session two = make_session("graph g(x: f32[2]) { y = neg(x)\n return a: y, b: y }");
   ir::NamedTensors got = two.run({{"x", Tensor::from<float>({2}, {1, -2})}});
   CHECK(values<float>(got.at("a")) == std::vector<float>{-1, 2});
@@ -52,7 +52,7 @@ TEST_CASE("C04: one value under several outputs") {
   CHECK(values<float>(got.at("c")) == std::vector<float>{-1, 2});
 }
 
-TEST_CASE("C06: inputs are checked by count, name, dtype and rank") {
+TEST_CASE("C06: inputs are checked by count, name, dtype and rank", "[peer-bugs]") {
   Session session = make_session("graph g(x: f32[2], y: f32[2]) { return z: add(x, y) }");
   Tensor two = Tensor::from<float>({2}, {1, 2});
   CHECK_THROWS_WITH(session.run({{"x", two}}), Contains("'y'") && Contains("f32[2]"));
@@ -77,7 +77,7 @@ TEST_CASE("outputs go to the caller's tensors where given") {
   CHECK_THROWS_AS(session.run({{"x", x}}, {{"a", Tensor::zeros({ir::DType::f32, {3}})}}), Error);
 }
 
-TEST_CASE("S08: a symbolic model runs each shape and keeps only so many") {
+TEST_CASE("S08: a symbolic model runs each shape and keeps only so many", "[peer-bugs]") {
   SessionOptions options = plain();
   options.specializations = 2;
   Session session = make_session("graph g(x: f32[N,3], b: f32[3]) { return y: relu(add(x, b)) }", options);
@@ -116,7 +116,7 @@ TEST_CASE("shapes, dimensions and values given beforehand") {
   CHECK_THROWS_WITH(make_session(kText, options), Contains("'c'"));
 }
 
-TEST_CASE("M05: a memory limit is an error before the run") {
+TEST_CASE("M05: a memory limit is an error before the run", "[peer-bugs]") {
   SessionOptions options = plain();
   options.memory_limit = 1 << 20;
   Session session = make_session("graph g(x: f32[512,1024]) { return y: neg(x) }", options);

@@ -21,7 +21,7 @@ void put(const fs::path& file, std::string_view text) {
   std::ofstream(file) << text;
 }
 
-TEST_CASE("M04: the cgroup's quota, both versions, every level") {
+TEST_CASE("M04: the cgroup's quota, both versions, every level", "[peer-bugs]") {
   test::TemporaryDirectory root;
   CHECK(cgroup_cpus(root.path()) == 0);
   put(root / "proc/self/cgroup", "0::/a/b\n");
@@ -41,7 +41,7 @@ TEST_CASE("M04: the cgroup's quota, both versions, every level") {
   CHECK(cgroup_cpus(root.path()) == 2.5);
 }
 
-TEST_CASE("M04: thread counts given by users") {
+TEST_CASE("M04: thread counts given by users", "[peer-bugs]") {
   CHECK(default_threads() >= 1);
   CHECK(default_threads() <= static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   CHECK(checked_threads(0) == default_threads());
@@ -65,7 +65,7 @@ int tasks_of_process() {
   return count;
 }
 
-TEST_CASE("M04: budgets of one size share their threads") {
+TEST_CASE("M04: budgets of one size share their threads", "[peer-bugs]") {
   const ThreadBudget& budget = ThreadBudget::of(2);
   CHECK(&budget == &ThreadBudget::of(2));
   int before = tasks_of_process();
@@ -86,7 +86,7 @@ TEST_CASE("parts run once each, one part on the caller") {
   }
 }
 
-TEST_CASE("M03: exactly one exception reaches the caller, and the pool goes on") {
+TEST_CASE("M03: exactly one exception reaches the caller, and the pool goes on", "[peer-bugs]") {
   const ThreadBudget& budget = ThreadBudget::of(8);
   for (int round = 0; round < 1000; ++round) {
     int caught = 0;

@@ -10,7 +10,7 @@ using ir::DType;
 using Values = std::vector<double>;
 using Dims = std::vector<int64_t>;
 
-TEST_CASE("onnx: a graph output may be a graph input, or a constant") {
+TEST_CASE("C03: onnx: a graph output may be a graph input, or a constant", "[peer-bugs]") {
   OnnxModel m;
   m.input("x", DType::f32, {})
       .initializer("zero", ir::Tensor::scalar(0.f))
@@ -26,7 +26,7 @@ TEST_CASE("onnx: a graph output may be a graph input, or a constant") {
   CHECK(values_of(out[2]) == Values{3.5});
 }
 
-TEST_CASE("onnx: an output listed twice keeps its positions, later ones get a suffix") {
+TEST_CASE("C04: onnx: an output listed twice keeps its positions, later ones get a suffix", "[peer-bugs]") {
   OnnxModel m;
   m.input("x", DType::f32, {2}).floats("two", {}, {2});
   m.node("Neg", {"x"}, {"y"});
@@ -43,7 +43,7 @@ TEST_CASE("onnx: an output listed twice keeps its positions, later ones get a su
   CHECK(values_of(out[2]) == Values{-1, 2});
 }
 
-TEST_CASE("onnx: a name defined twice names both producers") {
+TEST_CASE("C05: onnx: a name defined twice names both producers", "[peer-bugs]") {
   OnnxModel two_nodes;
   two_nodes.input("x", DType::f32, {2}).output("t");
   two_nodes.node("Add", {"x", "x"}, {"t"}, "first");
@@ -62,7 +62,7 @@ TEST_CASE("onnx: a name defined twice names both producers") {
   CHECK_THAT(error_of([&] { weights.import(); }), Contains("'w'") && Contains("an initializer and by an initializer"));
 }
 
-TEST_CASE("onnx: an initializer that is also an input is a default value; node names may repeat") {
+TEST_CASE("C05: onnx: an initializer that is also an input is a default value; node names may repeat", "[peer-bugs]") {
   OnnxModel m;
   m.input("x", DType::f32, {1}).input("w", DType::f32, {1}).floats("w", {1}, {3}).output("z");
   m.node("Add", {"x", "w"}, {"y"}, "same");
@@ -73,7 +73,7 @@ TEST_CASE("onnx: an initializer that is also an input is a default value; node n
   CHECK(values_of(m.run({{"x", f32({1}, {1})}}, {.binds = {{"w", f32({1}, {5})}}})[0]) == Values{11});
 }
 
-TEST_CASE("onnx: a missing tensor names the node, the input and the tensor") {
+TEST_CASE("C06: onnx: a missing tensor names the node, the input and the tensor", "[peer-bugs]") {
   OnnxModel m;
   m.input("x", DType::f32, {2, 2}).output("y");
   m.node("MatMul", {"x", "q"}, {"y"});
@@ -83,14 +83,14 @@ TEST_CASE("onnx: a missing tensor names the node, the input and the tensor") {
   CHECK_THAT(error_of([&] { output.import(); }), Contains("graph output 'nowhere'"));
 }
 
-TEST_CASE("onnx: an empty name is an absent optional input") {
+TEST_CASE("C06: onnx: an empty name is an absent optional input", "[peer-bugs]") {
   OnnxModel m;
   m.input("x", DType::f32, {2}).floats("high", {}, {3}).output("y");
   m.node("Clip", {"x", "", "high"}, {"y"});
   CHECK(values_of(m.run({{"x", f32({2}, {-5, 7})}})[0]) == Values{-5, 3});
 }
 
-TEST_CASE("onnx: nodes in any order; a cycle names an edge") {
+TEST_CASE("C06: onnx: nodes in any order; a cycle names an edge", "[peer-bugs]") {
   OnnxModel reversed;
   reversed.input("x", DType::f32, {1}).output("c");
   reversed.node("Neg", {"b"}, {"c"});
@@ -267,7 +267,7 @@ TEST_CASE("onnx: functions that double at each level end at a limit") {
   CHECK_THAT(error_of([&] { m.import(); }), Contains("nodes after expanding functions"));
 }
 
-TEST_CASE("onnx: a chain of 100,000 nodes, listed backwards, on a small stack") {
+TEST_CASE("C02: onnx: a chain of 100,000 nodes, listed backwards, on a small stack", "[peer-bugs]") {
   constexpr int kNodes = 100000;
   OnnxModel m;
   m.input("x", DType::f32, {1}).floats("one", {}, {1}).output("t0");
@@ -278,7 +278,7 @@ TEST_CASE("onnx: a chain of 100,000 nodes, listed backwards, on a small stack") 
   CHECK(result == kNodes);
 }
 
-TEST_CASE("onnx: a chain of 100,000 nodes on constants folds") {
+TEST_CASE("C02: onnx: a chain of 100,000 nodes on constants folds", "[peer-bugs]") {
   constexpr int kNodes = 100000;
   OnnxModel m;
   m.floats("t0", {}, {0}).floats("one", {}, {1}).output("t" + std::to_string(kNodes));
