@@ -71,6 +71,27 @@ class Differ {
             step.nanoseconds};
   }
 
+  /// What one plan computes apart and the other inside of a larger step has no name there: it goes with its reader.
+  template <typename Find>
+  void join_readers(const std::vector<std::pair<int, size_t>>& steps, std::vector<size_t>& parent,
+                    const Find& find) const {
+    std::vector<char> sides(steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) sides[find(i)] |= static_cast<char>(1 << steps[i].first);
+    std::map<std::pair<int, uint32_t>, size_t> readers;  // of a buffer, the first
+    for (size_t i = 0; i < steps.size(); ++i)
+      for (ir::BufferId id : plans_[steps[i].first]->steps[steps[i].second].inputs)
+        readers.try_emplace({steps[i].first, id.value}, i);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (sides[find(i)] == 3) continue;
+      for (ir::BufferId id : plans_[steps[i].first]->steps[steps[i].second].outputs)
+        if (const auto reader = readers.find({steps[i].first, id.value}); reader != readers.end()) {
+          const size_t a = find(reader->second), b = find(i);
+          sides[std::min(a, b)] = static_cast<char>(sides[a] | sides[b]);
+          parent[std::max(a, b)] = std::min(a, b);
+        }
+    }
+  }
+
   /// Steps with a name in common belong together; alike groups are told once.
   void group() {
     std::vector<std::pair<int, size_t>> steps;
@@ -89,6 +110,7 @@ class Differ {
         const size_t a = find(owner.try_emplace(name, i).first->second), b = find(i);
         parent[std::max(a, b)] = std::min(a, b);
       }
+    join_readers(steps, parent, find);
     std::map<size_t, DiffGroup> groups;
     for (size_t i = 0; i < steps.size(); ++i) {
       DiffGroup& group = groups[find(i)];
