@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -96,6 +97,7 @@ class Fuser {
         for (NodeId node : frozen_.nodes(id)) grow(id, node);
       if (!changed_) break;
     }
+    propose_tuples();
     graph_.rebuild();
     return std::move(result_);
   }
@@ -241,24 +243,21 @@ class Fuser {
 
   bool ask(ClassId id, const Candidate& candidate) {
     std::vector<ClassId> inputs;
-    ir::ProgramRef program = program_of(candidate, true, inputs);
-    if (!program) program = program_of(candidate, false, inputs);
-    if (!program) return false;
-    ++result_.candidates;
-    ir::KernelRequest request{program, {}, threads_};
-    for (ClassId input : inputs)
-      request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
+    std::optional<ir::KernelRequest> asked = request_for(candidate, {}, inputs);
+    if (!asked) return false;
+    const ir::KernelRequest& request = *asked;
     bool taken = false;
     std::string reason;
     for (const Estimate& e : estimates(request, candidate.members.size() == 1)) {
       if (!e.accepted) {
         if (reason.empty()) reason = fmt::format("{}: {}", e.backend, e.text);
-        if (record_) result_.refused.push_back({id, e.backend, e.text, program});
+        if (record_) result_.refused.push_back({id, e.backend, e.text, request.program});
         continue;
       }
       taken = true;
       NodeId node = graph_.add_node(
-          language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", program}}), inputs);
+          language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", request.program}}),
+          inputs);
       graph_.merge(id, egraph::EGraph::class_alias(node));
       result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes, candidate.members});
     }
@@ -267,6 +266,82 @@ class Fuser {
     else
       ++result_.refusals[reason];
     return taken;
+  }
+
+  /// What a target is asked; the value of a member class `also` is an output beside the result where it is valid.
+  std::optional<ir::KernelRequest> request_for(const Candidate& candidate, ClassId also, std::vector<ClassId>& inputs) {
+    ir::ProgramRef program = program_of(candidate, also, true, inputs);
+    if (!program) program = program_of(candidate, also, false, inputs);
+    if (!program) return std::nullopt;
+    ++result_.candidates;
+    ir::KernelRequest request{program, {}, threads_};
+    for (ClassId input : inputs)
+      request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
+    return request;
+  }
+
+  /// Kernels with two outputs: a reduction's result and the elementwise value that it reads, where others read that too
+  /// (a residual sum and its norm, an activation and its mean). Of the kernels that hold the value the smallest is
+  /// asked for: what follows a reduction is small beside its operand.
+  void propose_tuples() {
+    const std::vector<std::vector<ClassId>> users = computing_users();
+    for (ClassId id : order_) {
+      std::map<ClassId, const Candidate*> holders;  // by the value
+      for (const Candidate& c : candidates_[id.value]) {
+        if (!c.kernel || c.anchor != Role::reduction) continue;
+        for (size_t m = 0; m < c.members.size(); ++m) {
+          const ClassId value = c.classes[m];
+          if (value == id || role(c.members[m]) != Role::elementwise || !reduces(c, value)) continue;
+          const std::vector<ClassId>& readers = users[value.value];
+          if (std::all_of(readers.begin(), readers.end(), [&](ClassId reader) { return c.has(reader); })) continue;
+          const Candidate*& least = holders[value];
+          if (!least || c.members.size() < least->members.size()) least = &c;
+        }
+      }
+      for (const auto& [value, candidate] : holders) ask_tuple(id, value, *candidate);
+    }
+  }
+
+  /// Whether the candidate's reduction reads the value itself.
+  bool reduces(const Candidate& c, ClassId value) const {
+    for (NodeId member : c.members)
+      if (role(member) == Role::reduction)
+        for (ClassId child : frozen_.children(member))
+          if (frozen_.find(child) == value) return true;
+    return false;
+  }
+
+  /// By class: the classes of what reads it and computes.
+  std::vector<std::vector<ClassId>> computing_users() const {
+    std::vector<std::vector<ClassId>> users(frozen_.id_bound());
+    for (ClassId id : order_)
+      for (NodeId node : frozen_.nodes(id)) {
+        const Role r = role(node);
+        if (r == Role::none || r == Role::view || r == Role::movement) continue;
+        for (ClassId raw : frozen_.children(node)) {
+          std::vector<ClassId>& list = users[frozen_.find(raw).value];
+          if (list.empty() || list.back() != id) list.push_back(id);
+        }
+      }
+    return users;
+  }
+
+  void ask_tuple(ClassId id, ClassId value, const Candidate& candidate) {
+    std::vector<ClassId> inputs;
+    std::optional<ir::KernelRequest> request = request_for(candidate, value, inputs);
+    if (!request) return;
+    for (const Estimate& e : estimates(*request, false)) {
+      if (!e.accepted) continue;
+      NodeId node = graph_.add_node(
+          language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", request->program}}),
+          inputs);
+      const ClassId both = egraph::EGraph::class_alias(node);
+      graph_.merge(id, graph_.add(language_.get(0), std::span(&both, 1)));
+      graph_.merge(value, graph_.add(language_.get(1), std::span(&both, 1)));
+      result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes, candidate.members});
+      ++result_.accepted;
+      ++result_.tuples;
+    }
   }
 
   struct Estimate {
@@ -294,7 +369,7 @@ class Fuser {
 
   /// The program of a candidate; its operands are the classes that members read and do not compute. Known values are
   /// written into it as immediates; null where that loses their shape (then `immediates` must be false).
-  ir::ProgramRef program_of(const Candidate& candidate, bool immediates, std::vector<ClassId>& inputs) {
+  ir::ProgramRef program_of(const Candidate& candidate, ClassId also, bool immediates, std::vector<ClassId>& inputs) {
     inputs.clear();
     ir::Graph program("program");
     std::unordered_map<ClassId, ir::Value> values;
@@ -327,6 +402,7 @@ class Fuser {
       values[candidate.classes[m]] = {last, 0};
     }
     for (uint32_t o = 0; o < program.node(last).types.size(); ++o) program.output(fmt::format("y{}", o), {last, o});
+    if (also.valid()) program.output("also", values.at(also));
     return ir::make_program(program);
   }
 

@@ -37,6 +37,7 @@ struct RefusedKernel {
 struct FusionResult {
   std::unordered_map<egraph::NodeId, KernelInfo> kernels;
   int64_t candidates = 0, accepted = 0;
+  int64_t tuples = 0;  ///< of the accepted: kernels with two outputs
   std::map<std::string, int64_t>
       refusals;                        ///< reason (of the first target that refused) -> candidates that no target took
   std::vector<RefusedKernel> refused;  ///< every refusal, where `record` was asked for
@@ -44,6 +45,8 @@ struct FusionResult {
 
 /// Adds to every class the kernels that some target accepts: each op alone, and closed groups of ops (an anchor such as
 /// a convolution, matmul or reduction with elementwise ops before and after it, elementwise groups, strided views).
+/// A value inside a group that others read too may be an output of its kernel beside the result: then the kernel stands
+/// in a class of its own, and projections of it in the two classes.
 /// Classes that depend on parameters alone need none: the prologue computes them op by op.
 FusionResult add_kernels(egraph::EGraph& graph, TensorLanguage& language, const TensorAnalysis& facts,
                          std::span<const ir::Target* const> targets, int threads, const FusionLimits& limits = {},

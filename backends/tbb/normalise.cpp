@@ -35,7 +35,7 @@ double blocked_sum(const float* x, int64_t n) {
 class NormaliseKernel : public FamilyKernel {
  public:
   NormaliseKernel(const FamilyRequest& request, std::shared_ptr<const Analysis> analysis, const Anchor& anchor,
-                  Code prologue, Epilogue epilogue, Shape3 shape, RowOperand scale, RowOperand bias)
+                  Code prologue, Epilogue epilogue, Shape3 shape, RowOperand scale, RowOperand bias, int kept)
       : FamilyKernel(std::move(analysis)),
         op_(anchor.node->op),
         prologue_(std::move(prologue)),
@@ -43,6 +43,7 @@ class NormaliseKernel : public FamilyKernel {
         shape_(shape),
         scale_(std::move(scale)),
         bias_(std::move(bias)),
+        kept_(kept),
         plain_(plain_source(*analysis_, anchor.operands[0])),
         plain_index_(plain_ ? analysis_->exprs[anchor.operands[0]].source : -1) {
     if (op_ == Op::layer_norm || op_ == Op::rms_norm) epsilon_ = anchor.node->attributes->real("eps");
@@ -56,7 +57,7 @@ class NormaliseKernel : public FamilyKernel {
     }
     const double n = static_cast<double>(prologue_.elements);
     Load load;
-    load.bytes = leaf_bytes(*analysis_, prologue_) + leaf_bytes(*analysis_, epilogue_.code()) + 4 * n;
+    load.bytes = leaf_bytes(*analysis_, prologue_) + leaf_bytes(*analysis_, epilogue_.code()) + (kept_ < 0 ? 4 : 8) * n;
     const double each = op_ == Op::softmax || op_ == Op::log_softmax ? 0.24 : 0.2;
     load.compute_ns = n * (prologue_.nanoseconds_per_element() + epilogue_.code().nanoseconds_per_element() +
                            each * chunk_cost(VectorOp::exp) / 0.35) +
@@ -93,7 +94,8 @@ class NormaliseKernel : public FamilyKernel {
     const Share share = share_of(units_, grain(), part, parts());
     if (shape_.inner == 1)
       run_rows(share, block, epilogue, buffers,
-               plain_ ? static_cast<const float*>(bases[static_cast<size_t>(plain_index_)]) : nullptr);
+               plain_ ? static_cast<const float*>(bases[static_cast<size_t>(plain_index_)]) : nullptr,
+               kept_ < 0 ? nullptr : static_cast<float*>(context.outputs[static_cast<size_t>(kept_)]));
     else
       run_columns(share, block, epilogue, buffers);
   }
@@ -116,15 +118,16 @@ class NormaliseKernel : public FamilyKernel {
     return buffer;
   }
 
-  void run_rows(Share share, Block& block, Epilogue::Runner& epilogue, const Buffers& buffers,
-                const float* plain) const {
+  void run_rows(Share share, Block& block, Epilogue::Runner& epilogue, const Buffers& buffers, const float* plain,
+                float* kept) const {
     const int64_t length = shape_.length;
     for (int64_t row = share.begin; row < share.end; row += rows_) {
       const int64_t count = std::min(rows_, share.end - row), begin = row * length, n = count * length;
-      const float* x = plain ? plain + begin : buffers.values;
+      float* values = kept ? kept + begin : buffers.values;
+      const float* x = plain ? plain + begin : values;
       if (!plain) {
         for_boxes(prologue_, begin, begin + n, [&](const Box& box, int64_t flat, int64_t) {
-          void* direct[1] = {buffers.values + (flat - begin)};
+          void* direct[1] = {values + (flat - begin)};
           block.run(box, direct);
         });
       }
@@ -228,6 +231,7 @@ class NormaliseKernel : public FamilyKernel {
   Epilogue epilogue_;
   Shape3 shape_;
   RowOperand scale_, bias_;
+  int kept_;  ///< the output that is the operand itself: it is computed there; or -1
   const Source* plain_;
   int plain_index_;
   double epsilon_ = 0;
@@ -277,11 +281,21 @@ Match match_normalise(const FamilyRequest& request) {
   }
   Code prologue(*analysis, {x});
   if (!prologue.refusal.empty()) return no(prologue.refusal);
-  Epilogue epilogue(*analysis, anchor.sources[0]);
+  int kept = -1;
+  std::vector<size_t> others;
+  for (size_t i = 0; i < analysis->outputs.size(); ++i) {
+    const bool operand = analysis->outputs[i] == x && analysis->exprs[x].kind == Expr::Kind::elementwise;
+    if (operand && kept < 0 && shape.inner == 1 && analysis->outputs.size() > 1)
+      kept = static_cast<int>(i);
+    else
+      others.push_back(i);
+  }
+  if (others.empty()) return no("no output depends on the norm");
+  Epilogue epilogue(*analysis, anchor.sources[0], others);
   if (!epilogue.refusal.empty()) return no(epilogue.refusal);
   const Anchor copy = anchor;
   return std::make_unique<NormaliseKernel>(request, std::move(analysis), copy, std::move(prologue), std::move(epilogue),
-                                           shape, operands[0], operands[1]);
+                                           shape, operands[0], operands[1], kept);
 }
 
 }  // namespace weft::backends::tbb

@@ -73,6 +73,7 @@ class ReduceKernel : public FamilyKernel {
     columnwise_ = reduced < prologue_.dims.size();
     plain_ = columnwise_ && prologue_.instructions.empty() && kept_.empty() && prologue_.leaves.size() == 1 &&
              prologue_.leaves[0].strides.back() == 1 && prologue_.leaves[0].pieces.empty();
+    natural_ = row_major(prologue_.dims);
     results_ = epilogue_.elements();
     const double n = static_cast<double>(prologue_.elements);
     Load load;
@@ -80,6 +81,7 @@ class ReduceKernel : public FamilyKernel {
                  leaf_bytes(*analysis_, epilogue_.code()) + 4.0 * n * static_cast<double>(kept_.size());
     load.compute_ns = n * prologue_.nanoseconds_per_element() +
                       static_cast<double>(results_) * epilogue_.code().nanoseconds_per_element() + 100;
+    load.compute_ns += 0.08 * n * static_cast<double>(kept_.size());
     const bool sums = op_ == Op::reduce_sum || op_ == Op::reduce_mean;
     if (plain_)
       load.compute_ns += (!sums ? 0.2 : columns_ >= 1024 ? 0.14 : 0.07) * n;
@@ -139,10 +141,8 @@ class ReduceKernel : public FamilyKernel {
   void reduce_rows(Block& block, const std::vector<void*>& kept, int64_t begin, int64_t n, const Buffers& buffers,
                    float* to) const {
     Accumulator open(op_);
-    boost::container::small_vector<void*, 2> none(1 + kept.size(), nullptr);
     for_boxes(prologue_, begin * count_, (begin + n) * count_, [&](const Box& box, int64_t flat, int64_t size) {
-      block.run(box, none.data());
-      for (size_t k = 0; k < kept.size(); ++k) block.scatter(k + 1, kept[k]);
+      run_box(block, box, kept, true);
       const float* data = static_cast<const float*>(block.result(0));
       while (size > 0) {
         const int64_t row = flat / count_, column = flat % count_, take = std::min(size, count_ - column);
@@ -176,6 +176,22 @@ class ReduceKernel : public FamilyKernel {
         size -= take;
       }
     });
+  }
+
+  /// Runs the prologue; what is kept is computed where it belongs, or copied there where a box is no one piece of it.
+  void run_box(Block& block, const Box& box, const std::vector<void*>& kept, bool one_piece) const {
+    boost::container::small_vector<void*, 2> direct(1 + kept.size(), nullptr);
+    for (size_t k = 0; one_piece && k < kept.size(); ++k) {
+      const Ints& strides = prologue_.outputs[k + 1].strides;
+      if (strides != natural_ || prologue_.outputs[k + 1].dtype != ir::DType::f32) continue;
+      int64_t offset = prologue_.outputs[k + 1].offset;
+      for (size_t i = 0; i < strides.size(); ++i) offset += box.start[i] * strides[i];
+      direct[k + 1] = static_cast<float*>(kept[k]) + offset;
+    }
+    block.run(box, direct.data());
+    for (size_t k = 0; k < kept.size(); ++k) {
+      if (!direct[k + 1]) block.scatter(k + 1, kept[k]);
+    }
   }
 
   void sum_short_rows(const float* data, int64_t rows, float* to) const {
@@ -221,7 +237,6 @@ class ReduceKernel : public FamilyKernel {
     std::fill_n(buffers.wide, width, 0.0);
     const int64_t inner_rows = prologue_.dims[row_dim], most = plain_ ? inner_rows : rows_at_once(width);
     const int64_t outer_rows = count_ / inner_rows;
-    boost::container::small_vector<void*, 2> none(1 + kept.size(), nullptr);
     int64_t seen = 0;
     for (int64_t r = 0; r < outer_rows; ++r) {
       int64_t rest = r;
@@ -238,8 +253,7 @@ class ReduceKernel : public FamilyKernel {
           take_rows(data, stride, box.extent[row_dim], width, buffers, seen);
           continue;
         }
-        block.run(box, none.data());
-        for (size_t k = 0; k < kept.size(); ++k) block.scatter(k + 1, kept[k]);
+        run_box(block, box, kept, width == columns_ || box.extent[row_dim] == 1);
         take_rows(static_cast<const float*>(block.result(0)), width, box.extent[row_dim], width, buffers, seen);
       }
     }
@@ -286,6 +300,7 @@ class ReduceKernel : public FamilyKernel {
   Epilogue epilogue_;
   int64_t count_;  ///< elements reduced to one
   std::vector<size_t> kept_;
+  Ints natural_;  ///< row-major strides of the prologue's dims
   int64_t results_ = 0, columns_ = 1;
   bool columnwise_ = false, plain_ = false;
   int64_t prologue_scratch_ = 0, epilogue_scratch_ = 0;

@@ -178,6 +178,21 @@ TEST_CASE("depthwise convolution, channels last, with epilogue", "[conformance]"
   }
 }
 
+TEST_CASE("a reduction and its operand from one kernel", "[conformance]") {
+  for (const char* text : {
+           "graph p(x: f32[2,9,40], r: f32[2,9,40], s: f32[40], b: f32[40]) { h = x + r; return layer_norm(h, s, b), h "
+           "}",
+           "graph p(x: f32[70,33], r: f32[33], s: f32[33]) { h = x * r; return h, rms_norm(h, s) + 1, h * 2 }",
+           "graph p(x: f32[5,7,300]) { h = x * 3; return softmax(h, axis=2), h }",
+           "graph p(x: f32[5,7,30]) { h = x * 3; return softmax(h, axis=1), h }",
+           "graph p(x: f32[1,30,37,8]) { h = relu(x); return reduce_mean(h, axes=[1,2]), h }",
+           "graph p(x: f32[2,11,7,600], r: f32[600]) { h = x + r; return h, sigmoid(reduce_mean(h, axes=[1,2])) }",
+           "graph p(x: f32[3,8,50]) { h = relu(x); return reduce_sum(h, axes=[2]), h }",
+           "graph p(x: f32[4,5,6,7]) { h = relu(x); return reduce_max(h, axes=[0,2]), h }",
+       })
+    check_text(text);
+}
+
 TEST_CASE("pools in both layouts with epilogue", "[conformance]") {
   for (const char* op : {"max_pool", "avg_pool"}) {
     for (

@@ -114,6 +114,16 @@ constexpr const char* kAttention = R"(graph g(q: f32[1,6,8], k: f32[1,6,8], v: f
   return y
 })";
 
+/// A residual sum that its norm and a later addition read.
+constexpr const char* kSumAndNorm = R"(graph g(x: f32[1,64,256], r: f32[1,64,256]) {
+  g = parameter f32[256] "g"
+  b = parameter f32[256] "b"
+  w = parameter f32[256,256] "w"
+  s = add(x, r)
+  n = layer_norm(s, g, b)
+  y = matmul(n, w) + s
+  return y
+})";
 }  // namespace
 
 TEST_CASE("the search keeps results at every level and precision", "[search]") {
@@ -140,6 +150,18 @@ TEST_CASE("a convolution takes the factor of a channel into its weights", "[sear
   CHECK(count(sides.lowered, "conv(") == 2);
   INFO(ir::print_graph(sides.lowered));
   CHECK(count(sides.lowered, "mul(") == 0);
+}
+
+TEST_CASE("a reduction and the value that it reads come out of one kernel", "[search]") {
+  const std::string text = kSumAndNorm;
+  Sides sides = searched(text);
+  INFO(ir::print_graph(sides.lowered));
+  CHECK(kernels(sides.lowered) == 2);
+  int64_t pairs = 0;
+  for (ir::NodeId id : sides.lowered.live_nodes()) pairs += sides.lowered.node(id).types.size() == 2;
+  CHECK(pairs == 1);
+  same_results(sides, 1e-4);
+  CHECK(ir::print_graph(sides.lowered) == ir::print_graph(searched(text).lowered));
 }
 
 TEST_CASE("the same graph gives the same lowered graph", "[search]") {
