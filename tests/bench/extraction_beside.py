@@ -86,6 +86,8 @@ def cell(rows, who):
 
 
 def duration(seconds):
+    if seconds == 0:
+        return "< 1 ms"
     return f"{seconds:.2g} s" if 1 <= seconds < 10 else f"{seconds:.0f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
