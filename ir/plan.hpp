@@ -68,6 +68,7 @@ struct Plan {
   std::vector<std::pair<BufferId, BufferId>> copies;  ///< (from, to)
   int64_t arena_bytes = 0;
   int threads = 1;
+  bool contract = false;  ///< of every step's KernelRequest
   PlanStats stats;
 };
 

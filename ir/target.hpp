@@ -26,6 +26,9 @@ struct KernelRequest {
   ProgramRef program;
   std::vector<OperandKind> operands;  ///< one an input of the program
   int threads = 1;
+  /// Sums may be rounded otherwise than products summed in some order, within a small multiple of that error (the
+  /// permission `contract` of rules): transformed convolutions. NaN, infinities and -0 keep their meaning.
+  bool contract = false;
 };
 
 struct KernelEstimate {

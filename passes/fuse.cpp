@@ -274,7 +274,7 @@ class Fuser {
     if (!program) program = program_of(candidate, also, false, inputs);
     if (!program) return std::nullopt;
     ++result_.candidates;
-    ir::KernelRequest request{program, {}, threads_};
+    ir::KernelRequest request{program, {}, threads_, limits_.contract};
     for (ClassId input : inputs)
       request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
     return request;

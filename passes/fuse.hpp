@@ -17,6 +17,7 @@ struct FusionLimits {
   size_t ops = 18;        ///< ops in one kernel
   size_t per_class = 16;  ///< candidates kept a class, larger ones first
   size_t rounds = 20;     ///< sweeps over all classes
+  bool contract = false;  ///< of every KernelRequest
   size_t total = 60'000;  ///< candidates in all: on graphs of many thousand classes fewer are kept a class
 };
 

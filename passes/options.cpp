@@ -34,4 +34,6 @@ std::string Options::key_text() const {
                      time_limit, fmt::join(skipped, ","), stop_after);
 }
 
+bool may_contract(const Options& options) { return options.level > 0 && options.precision != Precision::strict; }
+
 }  // namespace weft::passes

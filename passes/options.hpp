@@ -34,4 +34,7 @@ struct Options {
   std::string key_text() const;
 };
 
+/// Whether kernels may use the permission `contract` (KernelRequest): not where nothing is rewritten, nor under strict.
+bool may_contract(const Options& options);
+
 }  // namespace weft::passes

@@ -44,7 +44,8 @@ CompileResult compile(const ir::Graph& source, std::span<const ir::Target* const
     if (!run.stopped()) graph = std::move(found.lowered);
   }
   run.graph_pass("lower-direct", graph, [&] { graph = lower_direct(graph, targets, threads); });
-  run.plan_pass("schedule", result.plan, [&] { result.plan = schedule(graph, targets, threads); });
+  run.plan_pass("schedule", result.plan,
+                [&] { result.plan = schedule(graph, targets, threads, may_contract(options)); });
   run.plan_pass("plan-memory", result.plan, [&] { plan_memory(result.plan); });
 
   result.plan.stats.egraph_nodes = found.egraph_nodes;

@@ -10,10 +10,11 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(const ir::Graph& graph, std::span<const ir::Target* const> targets, int threads)
+  Scheduler(const ir::Graph& graph, std::span<const ir::Target* const> targets, int threads, bool contract)
       : graph_(graph), targets_(targets), storage_(graph.size()), fixed_(graph.size(), false) {
     plan_.graph_name = graph.name();
     plan_.threads = threads;
+    plan_.contract = contract;
   }
 
   ir::Plan run() {
@@ -102,7 +103,7 @@ class Scheduler {
     auto [it, fresh] = resources_.try_emplace(std::move(key));
     if (fresh) {
       const ir::Target& target = target_named(step.backend);
-      ir::KernelRequest request{step.program, step.operands, threads};
+      ir::KernelRequest request{step.program, step.operands, threads, plan_.contract};
       it->second.first = target.resources(request);
       auto estimate = target.estimate(request);
       if (auto* ok = std::get_if<ir::KernelEstimate>(&estimate)) it->second.second = ok->nanoseconds;
@@ -147,8 +148,8 @@ class Scheduler {
 
 }  // namespace
 
-ir::Plan schedule(const ir::Graph& lowered, std::span<const ir::Target* const> targets, int threads) {
-  return Scheduler(lowered, targets, threads).run();
+ir::Plan schedule(const ir::Graph& lowered, std::span<const ir::Target* const> targets, int threads, bool contract) {
+  return Scheduler(lowered, targets, threads, contract).run();
 }
 
 }  // namespace weft::passes

@@ -95,6 +95,7 @@ std::string SearchRun::saturate() {
 std::string SearchRun::fuse() {
   FusionLimits limits;
   if (options_.level >= 3) limits.per_class = 40;
+  limits.contract = may_contract(options_);
   fusion_ = add_kernels(graph_, language_, facts_, targets_, std::max(1, options_.threads), limits, record_);
   add_stage("kernels");
   for (const auto& [reason, count] : fusion_.refusals)

@@ -22,14 +22,16 @@ struct Wanted {
   Hash128 key;
   const ir::Step* step;
   int threads;
+  bool contract;
 };
 
 SharedKernel compile_one(const Wanted& wanted) {
   if (SharedKernel there = find_kernel(wanted.key)) return there;
   const ir::Step& step = *wanted.step;
   try {
-    return share_kernel(wanted.key,
-                        backends::backend(step.backend).compile({step.program, step.operands, wanted.threads}));
+    return share_kernel(
+        wanted.key,
+        backends::backend(step.backend).compile({step.program, step.operands, wanted.threads, wanted.contract}));
   } catch (const Error& e) {
     throw e.within(describe_step(step));
   }
@@ -61,9 +63,9 @@ std::shared_ptr<const Executable> compile_kernels(std::shared_ptr<const ir::Plan
   std::vector<size_t> kernel_of;
   for (size_t i = 0; i < steps.size(); ++i) {
     int threads = i < plan->prologue.size() ? 1 : plan->threads;  // the prologue is planned for one thread a step
-    Hash128 key = kernel_key(*steps[i], threads);
+    Hash128 key = kernel_key(*steps[i], threads, plan->contract);
     auto [at, inserted] = index_of.try_emplace(key, distinct.size());
-    if (inserted) distinct.push_back({key, steps[i], threads});
+    if (inserted) distinct.push_back({key, steps[i], threads, plan->contract});
     kernel_of.push_back(at->second);
   }
   std::vector<SharedKernel> kernels(distinct.size());

@@ -165,7 +165,10 @@ ir::PlanStats get_stats(ByteReader& r) {
 
 std::string encode_plan(const ir::Plan& plan) {
   ByteWriter w;
-  w.text(plan.graph_name).number<int32_t>(plan.threads).number<int64_t>(plan.arena_bytes);
+  w.text(plan.graph_name)
+      .number<int32_t>(plan.threads)
+      .number<uint8_t>(plan.contract)
+      .number<int64_t>(plan.arena_bytes);
   put(w, plan.stats);
   w.number<uint64_t>(plan.buffers.size());
   for (const ir::Buffer& b : plan.buffers)
@@ -196,6 +199,7 @@ ir::Plan decode_plan(std::string_view bytes) {
   ir::Plan plan;
   plan.graph_name = r.text("graph name");
   plan.threads = r.number<int32_t>("threads");
+  plan.contract = r.number<uint8_t>("contract") != 0;
   plan.arena_bytes = r.number<int64_t>("arena bytes");
   plan.stats = get_stats(r);
   plan.buffers.resize(r.count(22, "buffers"));

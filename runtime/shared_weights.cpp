@@ -61,13 +61,13 @@ ir::Tensor owned_view(const std::shared_ptr<const ir::Tensor>& tensor) {
 
 }  // namespace
 
-Hash128 kernel_key(const ir::Step& step, int threads) {
+Hash128 kernel_key(const ir::Step& step, int threads, bool contract) {
   Hasher h;
   h.hash(step.program->hash())
       .text(step.program->text())
       .text(step.backend)
       .text(backends::backend(step.backend).version());
-  h.u64(static_cast<uint64_t>(threads)).u64(step.operands.size());
+  h.u64(static_cast<uint64_t>(threads)).u64(contract).u64(step.operands.size());
   for (ir::OperandKind kind : step.operands) h.u64(static_cast<uint64_t>(kind));
   return h.finish();
 }

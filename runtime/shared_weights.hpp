@@ -12,8 +12,8 @@ namespace weft::runtime {
 using SharedKernel = std::shared_ptr<const backends::Kernel>;
 using SharedPacked = std::shared_ptr<const backends::PackedParameters>;
 
-/// Identity of the kernel that a step asks for: program, backend with version, operand kinds, threads.
-Hash128 kernel_key(const ir::Step& step, int threads);
+/// Identity of the kernel that a step asks for: program, backend with version, operand kinds, threads, permissions.
+Hash128 kernel_key(const ir::Step& step, int threads, bool contract);
 SharedKernel find_kernel(const Hash128& key);
 /// Registers a kernel; gives back the one that is already there, if any.
 SharedKernel share_kernel(const Hash128& key, SharedKernel kernel);

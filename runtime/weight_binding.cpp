@@ -53,7 +53,7 @@ class Binder {
 
   Hash128 step_identity(const ir::Step& step, int threads) const {
     Hasher h;
-    h.hash(kernel_key(step, threads));
+    h.hash(kernel_key(step, threads, plan_.contract));
     for (size_t i = 0; i < step.inputs.size(); ++i) h.hash(identity_[step.inputs[i].value]);
     return h.finish();
   }
@@ -113,7 +113,7 @@ class Binder {
     const ir::Graph& g = step.program->graph();
     std::vector<ir::Tensor> operands(step.inputs.size());
     Hasher h;
-    h.hash(kernel_key(step, plan_.threads));
+    h.hash(kernel_key(step, plan_.threads, plan_.contract));
     bool any = false;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.operands[i] != ir::OperandKind::parameter) continue;

@@ -8,6 +8,7 @@
 #include "backends/onednn/cost.hpp"
 #include "backends/onednn/matmul_kernel.hpp"
 #include "backends/onednn/rules.hpp"
+#include "backends/onednn/winograd.hpp"
 #include "ir/support/error.hpp"
 
 namespace weft::backends::onednn {
@@ -19,15 +20,19 @@ struct Key {
   Hash128 program;
   std::vector<ir::OperandKind> operands;
   int threads;
+  bool contract;
   auto operator<=>(const Key&) const = default;
 };
-Key key_of(const ir::KernelRequest& request) { return {request.program->hash(), request.operands, request.threads}; }
+Key key_of(const ir::KernelRequest& request) {
+  return {request.program->hash(), request.operands, request.threads, request.contract};
+}
 
 /// A program made ready: the form with its split and price.
 struct Ready {
   Form form;
   ConvSplit conv_split{};
   ConvChoice conv_choice{};
+  std::optional<WinogradChoice> winograd{};
   MatmulSplit matmul_split{};
   std::string kernel{};
   uint64_t nanoseconds = 0;
@@ -44,7 +49,17 @@ bool has_tensor_operand(const ConvForm& form) {
   return false;
 }
 
-Ready ready_conv(ConvForm form, int threads) {
+/// The same convolution through transformed tiles, where that is cheaper. Compared on one thread: bits must not depend
+/// on their number.
+void try_winograd(Ready& ready, const ConvForm& form, int threads) {
+  const std::optional<WinogradChoice> choice = choose_winograd(form, threads);
+  if (!choice || choice->nanoseconds >= ready.conv_choice.nanoseconds) return;
+  ready.winograd = choice;
+  ready.nanoseconds = kernel_nanoseconds(choice->nanoseconds, choice->parts, choice->balance);
+}
+
+Ready ready_conv(ConvForm form, const ir::KernelRequest& request) {
+  const int threads = request.threads;
   simplify(form);
   ConvChoice choice = choose_conv(form);
   if (choice.implementation.empty()) return unfit("oneDNN has no such convolution");
@@ -59,6 +74,7 @@ Ready ready_conv(ConvForm form, int threads) {
   ready.conv_split = split_conv(form, threads, one_thread);
   ready.kernel = form.kernel;
   ready.nanoseconds = kernel_nanoseconds(one_thread, ready.conv_split.parts, ready.conv_split.balance);
+  if (request.contract) try_winograd(ready, form, threads);
   ready.form = std::move(form);
   return ready;
 }
@@ -75,7 +91,7 @@ Ready ready_matmul(MatmulForm form, int threads) {
 
 Ready make_ready(const ir::KernelRequest& request) {
   Form form = recognize(*request.program, request.operands);
-  if (auto* conv = std::get_if<ConvForm>(&form)) return ready_conv(std::move(*conv), request.threads);
+  if (auto* conv = std::get_if<ConvForm>(&form)) return ready_conv(std::move(*conv), request);
   if (auto* matmul = std::get_if<MatmulForm>(&form)) return ready_matmul(std::move(*matmul), request.threads);
   return {std::move(form)};
 }
@@ -97,7 +113,7 @@ class SharedKernel : public Kernel {
 class OneDnn : public Backend {
  public:
   std::string_view name() const override { return "onednn"; }
-  std::string version() const override { return "onednn 1, " + library_version(); }
+  std::string version() const override { return "onednn 2, " + library_version(); }
   const ir::MachineFacts& machine() const override { return machine_facts(); }
   std::vector<ir::RuleText> rules() const override {
     return {{"backends/onednn/layout.rules", std::string(kLayoutRules)}};
@@ -141,6 +157,7 @@ class OneDnn : public Backend {
 
   static std::shared_ptr<const Kernel> made(Ready ready) {
     if (const Unfit* unfit = std::get_if<Unfit>(&ready.form)) fail(ErrorCode::unsupported, "onednn: {}", unfit->reason);
+    if (ready.winograd) return make_winograd_kernel(std::move(std::get<ConvForm>(ready.form)), *ready.winograd);
     if (auto* conv = std::get_if<ConvForm>(&ready.form))
       return make_conv_kernel(std::move(*conv), ready.conv_split, std::move(ready.conv_choice));
     return make_matmul_kernel(std::move(std::get<MatmulForm>(ready.form)), ready.matmul_split);

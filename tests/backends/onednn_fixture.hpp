@@ -44,9 +44,9 @@ struct Case {
     return op(Op::reshape, {x}, {{"shape", ir::to_shape(dims)}});
   }
   Value conv(Value x, Value w, const Attributes& attributes) { return op(Op::conv, {x, w}, attributes); }
-  ir::KernelRequest request(Value result, int threads) {
+  ir::KernelRequest request(Value result, int threads, bool contract = false) {
     graph.set_outputs({{"y", result}});
-    return {ir::make_program(graph), kinds, threads};
+    return {ir::make_program(graph), kinds, threads, contract};
   }
 };
 

@@ -167,7 +167,7 @@ double seconds() { return std::chrono::duration<double>(std::chrono::steady_cloc
 
 void measure(const Program& p, int threads) {
   const backends::Backend& backend = backends::backend("onednn");
-  const ir::KernelRequest request{ir::make_program(p.graph), p.kinds, threads};
+  const ir::KernelRequest request{ir::make_program(p.graph), p.kinds, threads, true};
   const double before = seconds();
   const auto estimate = backend.estimate(request);
   const double estimating = seconds() - before;
