@@ -106,8 +106,7 @@ inline void apply_panel_step(const PanelStep& s, const PanelBox& box, float* val
         return hn::Mul(x, at_least(at_most(share, one), zero));
       });
     case StepKind::hard_sigmoid:
-      return each(
-          [&](PanelVec x, PanelVec) { return at_least(at_most(hn::Add(hn::Mul(alpha, x), beta), one), zero); });
+      return each([&](PanelVec x, PanelVec) { return at_least(at_most(hn::Add(hn::Mul(alpha, x), beta), one), zero); });
     case StepKind::abs:
       return each([&](PanelVec x, PanelVec) { return hn::Abs(x); });
     case StepKind::sqrt:
@@ -121,11 +120,9 @@ inline void apply_panel_step(const PanelStep& s, const PanelBox& box, float* val
     case StepKind::divide:
       return each([&](PanelVec x, PanelVec y) { return hn::Div(x, y); });
     case StepKind::maximum:
-      return each(
-          [&](PanelVec x, PanelVec y) { return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::Ne(y, y)), y, x); });
+      return each([&](PanelVec x, PanelVec y) { return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::Ne(y, y)), y, x); });
     case StepKind::minimum:
-      return each(
-          [&](PanelVec x, PanelVec y) { return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::Ne(y, y)), y, x); });
+      return each([&](PanelVec x, PanelVec y) { return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::Ne(y, y)), y, x); });
     default:
       return;  // has_panel_step() says no
   }

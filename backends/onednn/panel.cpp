@@ -41,9 +41,8 @@ std::optional<PanelSteps> PanelSteps::of(std::span<const Step> steps) {
   return result;
 }
 
-void PanelSteps::place(std::span<const void* const> inputs, int64_t image, int64_t row, int64_t column,
-                       int64_t channel, int64_t row_dilation, int64_t column_dilation,
-                       std::vector<PanelStep>& placed) const {
+void PanelSteps::place(std::span<const void* const> inputs, int64_t image, int64_t row, int64_t column, int64_t channel,
+                       int64_t row_dilation, int64_t column_dilation, std::vector<PanelStep>& placed) const {
   placed.resize(steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& s = steps_[i];

@@ -11,8 +11,8 @@
 namespace weft::backends::onednn {
 namespace {
 
-constexpr double kGrain = 20e3;          // ns of work that a part is worth at least
-constexpr int64_t kBlockBytes = 128e3;   // of transformed inputs: they and a panel of weights stay in the L2 cache
+constexpr double kGrain = 20e3;         // ns of work that a part is worth at least
+constexpr int64_t kBlockBytes = 128e3;  // of transformed inputs: they and a panel of weights stay in the L2 cache
 constexpr int64_t kLeastTiles = 12, kMostTiles = 48;  // of a block
 
 int64_t above(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -69,8 +69,8 @@ double price(const ConvForm& f, int64_t output) {
   const auto points = static_cast<double>((output + 2) * (output + 2));
   const double products = 2 * points * tiles * channels * outputs / (machine_facts().gflops_f32 * 0.88);
   const double weights = 4 * points * channels * outputs / 9.0;
-  const double transforms = output == 4 ? 11 * tiles * channels + 9.5 * tiles * outputs
-                                        : 2.6 * tiles * channels + 1.5 * tiles * outputs;
+  const double transforms =
+      output == 4 ? 11 * tiles * channels + 9.5 * tiles * outputs : 2.6 * tiles * channels + 1.5 * tiles * outputs;
   const double activations = 4.0 * static_cast<double>(element_count(f.source) + element_count(f.destination));
   double total = std::max(products, weights) + transforms + std::max(0.0, activations - 4e6) / 8;
   for (const Step& s : steps_of(f)) {
@@ -118,8 +118,18 @@ class WinogradKernel : public Kernel {
       : form_(std::move(form)), choice_(choice), steps_(*PanelSteps::of(steps_of(form_))) {
     tiles_ = tiles_of(form_, choice_.output);
     const auto dims = sizes(form_.source), result = sizes(form_.destination);
-    shape_ = {choice_.output, dims[3],   result[3], dims[1], dims[2], result[1], result[2], form_.dilations[0],
-              form_.dilations[1], form_.pads_begin[0], form_.pads_begin[1], *pixel_strides(form_.source)};
+    shape_ = {choice_.output,
+              dims[3],
+              result[3],
+              dims[1],
+              dims[2],
+              result[1],
+              result[2],
+              form_.dilations[0],
+              form_.dilations[1],
+              form_.pads_begin[0],
+              form_.pads_begin[1],
+              *pixel_strides(form_.source)};
     destination_ = *pixel_strides(form_.destination);
     zeros_.resize(static_cast<size_t>(shape_.channels), 0.0f);
     panels_ = above(shape_.outputs, kPanel);
@@ -246,11 +256,10 @@ class WinogradKernel : public Kernel {
     double sum = 0;
     for (int64_t i = 0; i < 3; ++i) {
       const int64_t y = row + i * shape_.row_dilation - shape_.row_pad;
-      if (y < 0 || y >= shape_.rows) continue;
       for (int64_t j = 0; j < 3; ++j) {
         const int64_t z = column + j * shape_.column_dilation - shape_.column_pad;
-        if (z < 0 || z >= shape_.columns) continue;
-        const float* pixel = x + y * shape_.source.row + z * shape_.source.pixel;
+        const bool inside = y >= 0 && y < shape_.rows && z >= 0 && z < shape_.columns;
+        const float* pixel = inside ? x + y * shape_.source.row + z * shape_.source.pixel : zeros_.data();
         const float* tap = w + i * stride(2) + j * stride(3);
         for (int64_t c = 0; c < shape_.channels; ++c)
           sum += static_cast<double>(pixel[c]) * static_cast<double>(tap[c * stride(1)]);
@@ -278,8 +287,7 @@ std::unique_ptr<PackedParameters> WinogradKernel::pack(std::span<const ir::Tenso
   };
   auto packed = std::make_unique<WinogradParameters>();
   packed->floats = panels_ * (panel_floats() + kPanel);
-  packed->data.reset(static_cast<float*>(
-      std::aligned_alloc(64, static_cast<size_t>(above(packed->bytes(), 64) * 64))));
+  packed->data.reset(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(above(packed->bytes(), 64) * 64))));
   if (!packed->data) fail(ErrorCode::limit, "onednn: no memory for {} bytes of packed weights", packed->bytes());
   const float* weights = data(form_.weights);
   const auto stride = [&](size_t axis) { return even_stride(form_.weights.axes[axis]).value_or(0); };

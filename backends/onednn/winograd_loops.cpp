@@ -1,6 +1,6 @@
-// Minimal filtering F(2x2, 3x3) and F(4x4, 3x3): A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks",
-// 2015. F(4x4) at the points 0, +-5/8, +-3/2 and infinity, all exact in binary: its error is twice that of plain sums,
-// where the usual points 0, +-1, +-2 make it five times.
+// Minimal filtering F(2x2, 3x3) and F(4x4, 3x3): A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2015. F(4x4) at the points 0, +-5/8, +-3/2 and infinity, all exact in binary: its error is twice that of
+// plain sums, where the usual points 0, +-1, +-2 make it five times.
 #include "backends/onednn/winograd_loops.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -170,9 +170,9 @@ void transform_weights(int64_t channels, const float* weights, float* u_panel) {
       }
       for (int i = 0; i < kN; ++i)
         for (int j = 0; j < kN; ++j) {
-          const Vec sum = hn::Add(
-              hn::Add(hn::Mul(hn::Set(d, g[j][0]), half[i][0]), hn::Mul(hn::Set(d, g[j][1]), half[i][1])),
-              hn::Mul(hn::Set(d, g[j][2]), half[i][2]));
+          const Vec sum =
+              hn::Add(hn::Add(hn::Mul(hn::Set(d, g[j][0]), half[i][0]), hn::Mul(hn::Set(d, g[j][1]), half[i][1])),
+                      hn::Mul(hn::Set(d, g[j][2]), half[i][2]));
           hn::StoreU(hn::DemoteTo(narrow, sum), narrow, u_panel + ((i * kN + j) * channels + c) * kPanel + o);
         }
     }
