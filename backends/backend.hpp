@@ -15,6 +15,9 @@ class PackedParameters {
  public:
   virtual ~PackedParameters() = default;
   virtual int64_t bytes() const = 0;  ///< memory beyond the parameters' own
+  /// All of it as bytes that Kernel::unpack() of an equal kernel takes in another process; empty where it cannot be
+  /// stored.
+  virtual std::span<const char> image() const { return {}; }
 };
 
 /// One run of a kernel. Pointers are row-major buffers of the program's types; parameter operands are given too.
@@ -33,6 +36,10 @@ class Kernel {
   virtual const ir::KernelResources& resources() const = 0;
   /// `operands` has one tensor an input; those that are not parameters are undefined. May return null.
   virtual std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const;
+  /// What pack() gave an equal kernel for equal operands, from its image(): 64-byte aligned, never written, alive as
+  /// long as `owner`. Null where it is no such image: then pack().
+  virtual std::unique_ptr<PackedParameters> unpack(std::span<const char> image,
+                                                   std::shared_ptr<const void> owner) const;
   virtual void run(const RunContext& context, int part) const = 0;
 };
 

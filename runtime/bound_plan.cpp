@@ -207,7 +207,8 @@ BoundPlan::BoundPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 BoundPlan::~BoundPlan() = default;
 
 std::shared_ptr<const BoundPlan> BoundPlan::bind(std::shared_ptr<const Executable> executable,
-                                                 std::vector<ir::Tensor> parameters, int compile_threads) {
+                                                 std::vector<ir::Tensor> parameters, int compile_threads,
+                                                 const CacheOptions& cache) {
   const ir::Plan& plan = *executable->plan;
   if (parameters.size() != plan.parameters.size())
     fail(ErrorCode::invalid_argument, "{} parameters given, {} expected", parameters.size(), plan.parameters.size());
@@ -215,7 +216,7 @@ std::shared_ptr<const BoundPlan> BoundPlan::bind(std::shared_ptr<const Executabl
     if (plan.parameters[p].buffer.valid()) check_tensor(plan.parameters[p], parameters[p], "parameter");
   auto state = std::make_unique<State>();
   translate_errors([&] {
-    state->weights = bind_weights(*executable, parameters, compile_threads);
+    state->weights = bind_weights(*executable, parameters, compile_threads, PackedStore(cache));
     state->executable = std::move(executable);
     state->prepare();
   });

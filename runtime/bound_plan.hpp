@@ -9,6 +9,7 @@
 #include "ir/eval.hpp"
 #include "ir/plan.hpp"
 #include "runtime/executable.hpp"
+#include "runtime/plan_cache.hpp"
 
 namespace weft::runtime {
 
@@ -23,9 +24,11 @@ using StepObserver = std::function<void(const ir::Step& step, std::span<const ir
 class BoundPlan {
  public:
   /// Runs the prologue and packs weights. `parameters` in the order of plan.parameters; each is checked against its
-  /// type. Results are shared with every other bound plan in the process that has the same kernels on the same bytes.
+  /// type. Results are shared with every other bound plan in the process that has the same kernels on the same bytes,
+  /// and packed weights with other processes through the disk of `cache`.
   static std::shared_ptr<const BoundPlan> bind(std::shared_ptr<const Executable> executable,
-                                               std::vector<ir::Tensor> parameters, int compile_threads);
+                                               std::vector<ir::Tensor> parameters, int compile_threads,
+                                               const CacheOptions& cache);
   ~BoundPlan();
   BoundPlan(const BoundPlan&) = delete;
   BoundPlan& operator=(const BoundPlan&) = delete;

@@ -113,12 +113,16 @@ std::string read_file(const fs::path& file, int64_t most_bytes) {
 }
 
 void write_file_atomically(const fs::path& file, std::string_view head, std::string_view tail) {
+  const std::string_view pieces[] = {head, tail};
+  write_file_atomically(file, pieces);
+}
+
+void write_file_atomically(const fs::path& file, std::span<const std::string_view> pieces) {
   fs::path temporary = temporary_beside(file);
   File out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (out.fd() < 0) fail_io("create", temporary, errno);
   try {
-    write_all(out.fd(), head, file);
-    write_all(out.fd(), tail, file);
+    for (std::string_view piece : pieces) write_all(out.fd(), piece, file);
     if (::fsync(out.fd()) != 0) fail_io("sync", file, errno);
     if (::rename(temporary.c_str(), file.c_str()) != 0) fail_io("rename a temporary file to", file, errno);
   } catch (...) {

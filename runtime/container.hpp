@@ -2,6 +2,7 @@
 // The envelope of our files: magic, format version, size, checksum, then the body.
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,7 @@ std::string read_file(const std::filesystem::path& file, int64_t most_bytes = in
 /// Writes so that other processes see the old file or the new one, never a part: temporary file, fsync, rename.
 /// Throws Error(io) and leaves no temporary file behind.
 void write_file_atomically(const std::filesystem::path& file, std::string_view head, std::string_view tail = {});
+void write_file_atomically(const std::filesystem::path& file, std::span<const std::string_view> pieces);
 /// True for the names that write_file_atomically gives its temporary files.
 bool is_temporary_name(std::string_view name);
 /// Whether the process that made a temporary file of this name is gone (or the file older than ten minutes).

@@ -16,6 +16,7 @@
 #include "ir/support/log.hpp"
 #include "runtime/byte_stream.hpp"
 #include "runtime/container.hpp"
+#include "runtime/packed_store.hpp"
 #include "runtime/plan_codec.hpp"
 #include "runtime/version.hpp"
 
@@ -133,8 +134,11 @@ std::string foreign(std::string_view key_text) {
   return {};
 }
 
+bool is_packed_name(std::string_view name) {
+  return name.size() == 32 + kPackedExtension.size() && name.ends_with(kPackedExtension);
+}
 bool is_entry_name(std::string_view name) {
-  return name.size() == 32 + kExtension.size() && name.ends_with(kExtension);
+  return (name.size() == 32 + kExtension.size() && name.ends_with(kExtension)) || is_packed_name(name);
 }
 
 }  // namespace
@@ -207,7 +211,7 @@ void PlanCache::store(const PlanKey& key, std::shared_ptr<const ir::Plan> canoni
     if (fs::is_directory(fs::symlink_status(file))) fs::remove_all(file);  // an entry's name, but no entry
     std::string body = encode_entry(key, *canonical);
     write_file_atomically(file, container_header(kMagic, kPlanFormat, body), body);
-    collect(options_.disk_bytes);
+    collect(options_.disk_bytes, options_.packed_bytes);
   } catch (const std::exception& e) {
     warn_once(fmt::format("plan cache: not stored: {}", e.what()));
   }
@@ -244,8 +248,15 @@ std::vector<CacheEntryInfo> PlanCache::list() const {
   std::vector<CacheEntryInfo> list;
   for (const Seen& seen : scan(directory_, false)) {
     CacheEntryInfo info{seen.file, seen.bytes, {}, {}, {}};
+    info.packed = is_packed_name(seen.file.filename().string());
     info.age_seconds = std::chrono::duration<double>(fs::file_time_type::clock::now() - seen.used).count();
     try {
+      if (info.packed) {
+        info.graph_name = "packed weights";
+        info.problem = foreign(PackedFile::open(seen.file)->made_by());
+        list.push_back(std::move(info));
+        continue;
+      }
       std::string bytes = read_file(seen.file, kMostEntryBytes);
       Entry entry = open_entry(bytes);
       info.graph_name = decode_plan(entry.plan).graph_name;
@@ -258,12 +269,13 @@ std::vector<CacheEntryInfo> PlanCache::list() const {
   return list;
 }
 
-int64_t PlanCache::collect(int64_t bytes) const {
-  int64_t freed = 0, kept = 0;
+int64_t PlanCache::collect(int64_t plan_bytes, int64_t packed_bytes) const {
+  int64_t freed = 0, kept[] = {0, 0};
   for (const Seen& seen : scan(directory_, true, &freed)) {
     std::error_code error;
-    if (kept + seen.bytes <= bytes)
-      kept += seen.bytes;
+    const bool packed = is_packed_name(seen.file.filename().string());
+    if (kept[packed] + seen.bytes <= (packed ? packed_bytes : plan_bytes))
+      kept[packed] += seen.bytes;
     else if (fs::remove_all(seen.file, error) != static_cast<uintmax_t>(-1))
       freed += seen.bytes;
   }

@@ -18,7 +18,8 @@ struct CacheOptions {
   bool memory = true, disk = true;
   bool refresh = false;                     ///< never found, but stored
   std::filesystem::path directory;          ///< empty = default_cache_directory()
-  int64_t disk_bytes = int64_t{512} << 20;  ///< the least recently used entries go beyond this
+  int64_t disk_bytes = int64_t{512} << 20;  ///< of plans; the least recently used entries go beyond this
+  int64_t packed_bytes = int64_t{2} << 30;  ///< of packed weights, likewise; 0 = none are stored
 };
 /// $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft; empty where none is set.
 std::filesystem::path default_cache_directory();
@@ -46,6 +47,7 @@ struct CacheEntryInfo {
   double age_seconds = 0;  ///< since it was last used
   std::string graph_name;  ///< empty where the entry cannot be read
   std::string problem;     ///< why it cannot be used here; empty where it can
+  bool packed = false;     ///< packed weights (packed_store.hpp); else a plan
 };
 
 /// One directory of plans, shared by all threads and processes; and the memory in front of it, shared by this process.
@@ -62,8 +64,9 @@ class PlanCache {
 
   const std::filesystem::path& directory() const { return directory_; }
   std::vector<CacheEntryInfo> list() const;  ///< most recently used first
-  /// Removes left-over temporary files, then the least recently used entries down to `bytes`. Returns the bytes freed.
-  int64_t collect(int64_t bytes) const;
+  /// Removes left-over temporary files, then the least recently used plans and packed weights down to so many bytes.
+  /// Returns the bytes freed.
+  int64_t collect(int64_t plan_bytes, int64_t packed_bytes) const;
   /// Removes entries that this program cannot use here (damaged, of another version, machine or library).
   int64_t collect_unusable() const;
   /// Removes every entry and temporary file, and nothing else.

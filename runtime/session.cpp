@@ -156,7 +156,7 @@ void Session::State::make(Entry& entry, const NamedShapes& shapes) {
   start = std::chrono::steady_clock::now();
   std::vector<ir::Tensor> parameters;
   for (ir::NodeId id : source->parameters()) parameters.push_back(source->node(id).tensor);
-  entry.bound = BoundPlan::bind(std::move(executable), std::move(parameters), options.compile_threads);
+  entry.bound = BoundPlan::bind(std::move(executable), std::move(parameters), options.compile_threads, options.cache);
   report.bind_ms = ms_since(start);
   report.peak_bytes = entry.bound->peak_bytes();
 }

@@ -88,7 +88,7 @@ Session Session::load_plan(const fs::path& file, SessionOptions options) {
       auto executable = compile_kernels(std::make_shared<const ir::Plan>(std::move(plan_file.plan)), threads);
       report.kernels_ms = ms_since(start);
       start = std::chrono::steady_clock::now();
-      auto bound = BoundPlan::bind(std::move(executable), std::move(parameters), threads);
+      auto bound = BoundPlan::bind(std::move(executable), std::move(parameters), threads, options.cache);
       report.bind_ms = ms_since(start);
       state->set_bound(std::move(bound), std::move(report));
       return Session(std::move(state));

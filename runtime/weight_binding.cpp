@@ -1,5 +1,8 @@
 #include "runtime/weight_binding.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <optional>
 #include <set>
 
 #include "ir/support/error.hpp"
@@ -9,13 +12,16 @@
 namespace weft::runtime {
 namespace {
 
+constexpr size_t kLeastStored = 256 << 10;  // bytes; less is packed faster than a file is opened
+
 class Binder {
  public:
-  Binder(const Executable& executable, const std::vector<ir::Tensor>& parameters, int threads)
+  Binder(const Executable& executable, const std::vector<ir::Tensor>& parameters, int threads, const PackedStore& store)
       : executable_(executable),
         plan_(*executable.plan),
         parameters_(parameters),
         threads_(threads),
+        store_(store),
         identity_(plan_.buffers.size()) {
     bound_.tensors.resize(plan_.buffers.size());
   }
@@ -97,32 +103,70 @@ class Binder {
 
   void pack() {
     bound_.packed.resize(plan_.steps.size());
+    pack_keys_.resize(plan_.steps.size());
+    Hasher all;
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const ir::Step& step = plan_.steps[s];
+      if (std::count(step.operands.begin(), step.operands.end(), ir::OperandKind::parameter) == 0) continue;
+      pack_keys_[s] = pack_key(step);
+      all.hash(*pack_keys_[s]);
+    }
+    const Hash128 file = all.finish();
+    stored_ = store_.find(file);
     for_each_index(threads_, plan_.steps.size(), [&](size_t s) {
       try {
-        bound_.packed[s] = pack_step(plan_.steps[s], executable_.steps[s]);
+        if (pack_keys_[s]) bound_.packed[s] = pack_step(s);
       } catch (const Error& e) {
         throw e.within(describe_step(plan_.steps[s]));
       }
     });
+    if (packed_anew_ > 0 && store_.enabled()) store_packed(file);
     std::set<const void*> counted;
     for (const SharedPacked& packed : bound_.packed)
       if (packed && counted.insert(packed.get()).second) bound_.bytes += packed->bytes();
   }
 
-  SharedPacked pack_step(const ir::Step& step, const SharedKernel& kernel) const {
-    const ir::Graph& g = step.program->graph();
-    std::vector<ir::Tensor> operands(step.inputs.size());
+  Hash128 pack_key(const ir::Step& step) const {
     Hasher h;
     h.hash(kernel_key(step, plan_.threads, plan_.contract));
-    bool any = false;
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.operands[i] != ir::OperandKind::parameter) continue;
-      any = true;
-      h.hash(identity_[step.inputs[i].value]);
-      operands[i] = bound_.tensors[step.inputs[i].value].reshaped(g.node(g.inputs()[i]).types[0].shape);
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.operands[i] == ir::OperandKind::parameter) h.hash(identity_[step.inputs[i].value]);
+    return h.finish();
+  }
+
+  SharedPacked pack_step(size_t s) {
+    const SharedKernel& kernel = executable_.steps[s];
+    return share_packed(*pack_keys_[s], kernel, [&] {
+      std::unique_ptr<backends::PackedParameters> packed;
+      if (stored_)
+        if (const auto image = stored_->find(*pack_keys_[s]); !image.empty()) packed = kernel->unpack(image, stored_);
+      if (packed) return packed;
+      packed = pack_anew(plan_.steps[s], *kernel);
+      if (packed && !packed->image().empty()) ++packed_anew_;
+      return packed;
+    });
+  }
+
+  std::unique_ptr<backends::PackedParameters> pack_anew(const ir::Step& step, const backends::Kernel& kernel) const {
+    const ir::Graph& g = step.program->graph();
+    std::vector<ir::Tensor> operands(step.inputs.size());
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.operands[i] == ir::OperandKind::parameter)
+        operands[i] = bound_.tensors[step.inputs[i].value].reshaped(g.node(g.inputs()[i]).types[0].shape);
+    return kernel.pack(operands);
+  }
+
+  /// All packed forms of this plan as one file.
+  void store_packed(const Hash128& file) const {
+    std::vector<PackedImage> images;
+    std::set<Hash128> there;
+    size_t bytes = 0;
+    for (size_t s = 0; s < bound_.packed.size(); ++s) {
+      if (!bound_.packed[s] || bound_.packed[s]->image().empty() || !there.insert(*pack_keys_[s]).second) continue;
+      images.push_back({*pack_keys_[s], bound_.packed[s]->image()});
+      bytes += images.back().bytes.size();
     }
-    if (!any) return nullptr;
-    return share_packed(h.finish(), kernel, [&] { return kernel->pack(operands); });
+    if (bytes >= kLeastStored) store_.store(file, images);
   }
 
   /// Prologue results that only the prologue read are freed.
@@ -143,15 +187,19 @@ class Binder {
   const ir::Plan& plan_;
   const std::vector<ir::Tensor>& parameters_;
   int threads_;
+  const PackedStore& store_;
+  std::shared_ptr<const PackedFile> stored_;       // null: none yet
+  std::vector<std::optional<Hash128>> pack_keys_;  // by step; of those that read parameters
+  std::atomic<int> packed_anew_ = 0;
   std::vector<Hash128> identity_;  // of contents, by buffer
   BoundWeights bound_;
 };
 
 }  // namespace
 
-BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters,
-                          int compile_threads) {
-  return Binder(executable, parameters, compile_threads).run();
+BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters, int compile_threads,
+                          const PackedStore& store) {
+  return Binder(executable, parameters, compile_threads, store).run();
 }
 
 }  // namespace weft::runtime

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/executable.hpp"
+#include "runtime/packed_store.hpp"
 #include "runtime/shared_weights.hpp"
 
 namespace weft::runtime {
@@ -16,7 +17,8 @@ struct BoundWeights {
 };
 
 /// `parameters` in the order of plan.parameters, already checked. Uses what other bound plans of the process have made
-/// of the same bytes.
-BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters, int compile_threads);
+/// of the same bytes, and what `store` has.
+BoundWeights bind_weights(const Executable& executable, const std::vector<ir::Tensor>& parameters, int compile_threads,
+                          const PackedStore& store);
 
 }  // namespace weft::runtime

@@ -100,6 +100,10 @@ class ConvKernel : public Kernel {
   std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override {
     return form_.fixed_weights ? pack_conv(form_, has_bias_ ? &bias_ : nullptr, slices_, operands) : nullptr;
   }
+  std::unique_ptr<PackedParameters> unpack(std::span<const char> image,
+                                           std::shared_ptr<const void> owner) const override {
+    return form_.fixed_weights ? unpack_conv(form_, has_bias_, slices_, image, std::move(owner)) : nullptr;
+  }
 
   void run(const RunContext& context, int part) const override {
     const auto* packed = static_cast<const ConvParameters*>(context.packed);

@@ -141,17 +141,45 @@ std::optional<Desc> plain_desc(const ConvForm& form, const WeightSlice& slice) {
   return f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])), strides);
 }
 
-OwnMemory packed_slice(const ConvForm& form, const WeightSlice& slice, const float* from,
-                       const std::vector<float>& dense) {
-  OwnMemory to(slice.desc);
-  std::memset(to.data(), 0, static_cast<size_t>(to.bytes()));
+void pack_slice(const ConvForm& form, const WeightSlice& slice, const float* from, const std::vector<float>& dense,
+                const OwnMemory& to) {
   const std::optional<Desc> plain = dense.empty() ? plain_desc(form, slice) : std::nullopt;
   const int64_t row = element_count(form.weights) / axis_size(form.weights.axes[0]);
   const Desc source = plain ? *plain : f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])));
   const float* base =
       plain ? from + slice.channel * even_stride(form.weights.axes[0]).value_or(0) : dense.data() + slice.channel * row;
   execute_reorder(make_reorder(source, slice.desc), source, base, slice.desc, to.data());
-  return to;
+}
+
+size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+/// Numbers at the start of an image: weight_norm, bias_bound, operand_bounds.
+size_t bounds_of(const ConvForm& form) { return 2 + form.steps.size(); }
+
+/// The parts of an image; null where `bytes` is not its size.
+std::unique_ptr<ConvParameters> laid_out(const ConvForm& form, bool bias, std::span<const WeightSlice> slices,
+                                         std::span<const char> block, std::shared_ptr<const void> owner) {
+  auto packed = std::make_unique<ConvParameters>();
+  packed->block = block;
+  packed->owner = std::move(owner);
+  char* at = const_cast<char*>(block.data()) + aligned(bounds_of(form) * sizeof(double));
+  for (const WeightSlice& slice : slices) {
+    packed->weights.emplace_back(slice.desc, at);
+    at += aligned(slice.desc.get_size());
+  }
+  for (size_t i = 0; bias && i < slices.size(); ++i) {
+    packed->bias.emplace_back(f32_desc({slices[i].channels}), at);
+    at += aligned(static_cast<size_t>(slices[i].channels) * sizeof(float));
+  }
+  return packed;
+}
+
+size_t image_bytes(const ConvForm& form, bool bias, std::span<const WeightSlice> slices) {
+  size_t bytes = aligned(bounds_of(form) * sizeof(double));
+  for (const WeightSlice& slice : slices) {
+    bytes += aligned(slice.desc.get_size());
+    if (bias) bytes += aligned(static_cast<size_t>(slice.channels) * sizeof(float));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -159,21 +187,31 @@ OwnMemory packed_slice(const ConvForm& form, const WeightSlice& slice, const flo
 OwnMemory::OwnMemory(const Desc& desc)
     : desc_(desc), storage_(allocate(desc.get_size())), memory_(desc, engine(), storage_.get()) {}
 
-int64_t ConvParameters::bytes() const {
-  int64_t total = 0;
-  for (const OwnMemory& m : weights) total += m.bytes();
-  for (const OwnMemory& m : bias) total += m.bytes();
-  return total;
+OwnMemory::OwnMemory(const Desc& desc, void* elsewhere) : desc_(desc), memory_(desc, engine(), elsewhere) {}
+
+std::unique_ptr<ConvParameters> unpack_conv(const ConvForm& form, bool bias, std::span<const WeightSlice> slices,
+                                            std::span<const char> image, std::shared_ptr<const void> owner) {
+  if (image.size() != image_bytes(form, bias, slices)) return nullptr;
+  auto packed = laid_out(form, bias, slices, image, std::move(owner));
+  std::vector<double> bounds(bounds_of(form));
+  std::memcpy(bounds.data(), image.data(), bounds.size() * sizeof(double));
+  packed->weight_norm = bounds[0];
+  packed->bias_bound = bounds[1];
+  packed->operand_bounds.assign(bounds.begin() + 2, bounds.end());
+  return packed;
 }
 
 std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias, std::span<const WeightSlice> slices,
                                           std::span<const ir::Tensor> operands) {
   const SingleThreaded guard;
-  auto packed = std::make_unique<ConvParameters>();
+  const size_t bytes = image_bytes(form, bias != nullptr, slices);
+  const std::shared_ptr<void> block(allocate(bytes), [](void* p) { std::free(p); });
+  std::memset(block.get(), 0, bytes);
+  auto packed = laid_out(form, bias != nullptr, slices, {static_cast<const char*>(block.get()), bytes}, block);
   const float* weights = data_of(form.phases ? form.phases->weights : form.weights, operands);
   std::vector<float> dense;
   if (!plain_desc(form, slices[0])) dense = dense_weights(form, weights);
-  for (const WeightSlice& slice : slices) packed->weights.push_back(packed_slice(form, slice, weights, dense));
+  for (size_t i = 0; i < slices.size(); ++i) pack_slice(form, slices[i], weights, dense, packed->weights[i]);
   packed->weight_norm =
       form.phases ? largest_row_sum(form.weights, dense.data()) : largest_row_sum(form.weights, weights);
   if (bias) {
@@ -181,11 +219,9 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
     std::vector<float> all;
     for_each(std::span<const Axis>(&bias->operand.axes.back(), 1), 0,
              [&](int64_t offset) { all.push_back(from[offset]); });
-    for (const WeightSlice& slice : slices) {
-      packed->bias.emplace_back(f32_desc({slice.channels}));
-      std::memcpy(packed->bias.back().data(), all.data() + slice.channel,
-                  static_cast<size_t>(slice.channels) * sizeof(float));
-    }
+    for (size_t i = 0; i < slices.size(); ++i)
+      std::memcpy(packed->bias[i].data(), all.data() + slices[i].channel,
+                  static_cast<size_t>(slices[i].channels) * sizeof(float));
     packed->bias_bound = largest_magnitude(all.data(), static_cast<int64_t>(all.size()));
   }
   for (const Step& s : form.steps) {
@@ -196,6 +232,9 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
     const ir::Tensor& tensor = operands[static_cast<size_t>(s.operand.input)];
     packed->operand_bounds.back() = largest_magnitude(tensor.as<float>().data(), tensor.elements());
   }
+  std::vector<double> bounds = {packed->weight_norm, packed->bias_bound};
+  bounds.insert(bounds.end(), packed->operand_bounds.begin(), packed->operand_bounds.end());
+  std::memcpy(block.get(), bounds.data(), bounds.size() * sizeof(double));
   return packed;
 }
 

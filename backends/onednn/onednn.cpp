@@ -104,6 +104,10 @@ class SharedKernel : public Kernel {
   std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override {
     return kernel_->pack(operands);
   }
+  std::unique_ptr<PackedParameters> unpack(std::span<const char> image,
+                                           std::shared_ptr<const void> owner) const override {
+    return kernel_->unpack(image, std::move(owner));
+  }
   void run(const RunContext& context, int part) const override { kernel_->run(context, part); }
 
  private:

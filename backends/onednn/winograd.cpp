@@ -99,12 +99,13 @@ WinogradChoice split(const ConvForm& f, WinogradChoice choice, int threads) {
 }
 
 struct WinogradParameters : PackedParameters {
-  struct Free {
-    void operator()(float* p) const { std::free(p); }
-  };
-  std::unique_ptr<float, Free> data;  // u, then the bias of all panels
+  std::shared_ptr<const void> owner;
+  const float* data = nullptr;  // u, then the bias of all panels
   int64_t floats = 0;
   int64_t bytes() const override { return floats * static_cast<int64_t>(sizeof(float)); }
+  std::span<const char> image() const override {
+    return {reinterpret_cast<const char*>(data), static_cast<size_t>(bytes())};
+  }
 };
 
 /// Tiles or panels [first, last) of a part.
@@ -142,6 +143,15 @@ class WinogradKernel : public Kernel {
 
   const ir::KernelResources& resources() const override { return resources_; }
   std::unique_ptr<PackedParameters> pack(std::span<const ir::Tensor> operands) const override;
+  std::unique_ptr<PackedParameters> unpack(std::span<const char> image,
+                                           std::shared_ptr<const void> owner) const override {
+    auto packed = std::make_unique<WinogradParameters>();
+    packed->floats = packed_floats();
+    if (static_cast<int64_t>(image.size()) != packed->bytes()) return nullptr;
+    packed->data = reinterpret_cast<const float*>(image.data());
+    packed->owner = std::move(owner);
+    return packed;
+  }
 
   void run(const RunContext& context, int part) const override {
     const auto* packed = static_cast<const WinogradParameters*>(context.packed);
@@ -156,7 +166,7 @@ class WinogradKernel : public Kernel {
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t first = tiles.first + (tiles.last - tiles.first) * b / blocks,
                     last = tiles.first + (tiles.last - tiles.first) * (b + 1) / blocks;
-      run_block(context, packed->data.get(), {tiles_.data() + first, static_cast<size_t>(last - first)}, panels, v);
+      run_block(context, packed->data, {tiles_.data() + first, static_cast<size_t>(last - first)}, panels, v);
     }
   }
 
@@ -214,6 +224,7 @@ class WinogradKernel : public Kernel {
     }
   }
 
+  int64_t packed_floats() const { return panels_ * (panel_floats() + kPanel); }
   int64_t panel_floats() const { return shape_.points() * shape_.channels * kPanel; }
 
   void finish_tile(const RunContext& context, const WinogradTile& tile, int64_t channel, int64_t channels,
@@ -286,9 +297,12 @@ std::unique_ptr<PackedParameters> WinogradKernel::pack(std::span<const ir::Tenso
     return tensor.as<float>().data() + view.offset;
   };
   auto packed = std::make_unique<WinogradParameters>();
-  packed->floats = panels_ * (panel_floats() + kPanel);
-  packed->data.reset(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(above(packed->bytes(), 64) * 64))));
-  if (!packed->data) fail(ErrorCode::limit, "onednn: no memory for {} bytes of packed weights", packed->bytes());
+  packed->floats = packed_floats();
+  const auto bytes = static_cast<size_t>(above(packed->bytes(), 64) * 64);
+  const std::shared_ptr<float> block(static_cast<float*>(std::aligned_alloc(64, bytes)), std::free);
+  if (!block) fail(ErrorCode::limit, "onednn: no memory for {} bytes of packed weights", packed->bytes());
+  packed->owner = block;
+  packed->data = block.get();
   const float* weights = data(form_.weights);
   const auto stride = [&](size_t axis) { return even_stride(form_.weights.axes[axis]).value_or(0); };
   std::vector<float> panel(static_cast<size_t>(9 * shape_.channels * kPanel));
@@ -299,9 +313,9 @@ std::unique_ptr<PackedParameters> WinogradKernel::pack(std::span<const ir::Tenso
         for (int64_t tap = 0; tap < 9; ++tap)
           panel[static_cast<size_t>((tap * shape_.channels + c) * kPanel + o)] =
               weights[(p * kPanel + o) * stride(0) + c * stride(1) + tap / 3 * stride(2) + tap % 3 * stride(3)];
-    winograd_transform_weights(shape_.output, shape_.channels, panel.data(), packed->data.get() + p * panel_floats());
+    winograd_transform_weights(shape_.output, shape_.channels, panel.data(), block.get() + p * panel_floats());
   }
-  float* bias = packed->data.get() + panels_ * panel_floats();
+  float* bias = block.get() + panels_ * panel_floats();
   std::fill(bias, bias + panels_ * kPanel, 0.0f);
   if (form_.bias_first) {
     const View& view = form_.steps[0].operand;

@@ -12,7 +12,7 @@ namespace {
 
 struct Cache {
   std::string directory;
-  int64_t bytes = runtime::CacheOptions().disk_bytes;
+  int64_t bytes = runtime::CacheOptions().disk_bytes, packed_bytes = runtime::CacheOptions().packed_bytes;
 
   runtime::PlanCache open() const {
     runtime::CacheOptions options;
@@ -24,18 +24,19 @@ struct Cache {
   }
   void ls() const {
     runtime::PlanCache cache = open();
-    int64_t total = 0, count = 0;
+    int64_t total = 0, plans = 0, packed = 0;
     for (const runtime::CacheEntryInfo& info : cache.list()) {
       fmt::print("{:>10} bytes  {:>8.0f} s  {}  {}{}\n", info.bytes, info.age_seconds, info.file.filename().string(),
                  info.graph_name, info.problem.empty() ? "" : "  (" + info.problem + ")");
       total += info.bytes;
-      ++count;
+      ++(info.packed ? packed : plans);
     }
-    fmt::print("{} plans, {} bytes in {}\n", count, total, cache.directory().string());
+    fmt::print("{} plans, {} files of packed weights, {} bytes in {}\n", plans, packed, total,
+               cache.directory().string());
   }
   void gc() const {
     runtime::PlanCache cache = open();
-    int64_t freed = cache.collect_unusable() + cache.collect(bytes);
+    int64_t freed = cache.collect_unusable() + cache.collect(bytes, packed_bytes);
     fmt::print("{} bytes freed in {}\n", freed, cache.directory().string());
   }
   void clear() const {
@@ -47,7 +48,7 @@ struct Cache {
 }  // namespace
 
 void add_cache(CLI::App& app, Outcome&) {
-  CLI::App* command = app.add_subcommand("cache", "look after the cached plans");
+  CLI::App* command = app.add_subcommand("cache", "look after the cached plans and packed weights");
   auto state = std::make_shared<Cache>();
   command->require_subcommand(1);
   auto add = [&](const char* name, const char* what, void (Cache::*f)() const) {
@@ -57,12 +58,17 @@ void add_cache(CLI::App& app, Outcome&) {
     sub->callback([state, f] { ((*state).*f)(); });
     return sub;
   };
-  add("ls", "list plans, most recently used first", &Cache::ls);
-  add("gc", "remove plans that cannot be used here, left-over files, and the oldest plans beyond a size", &Cache::gc)
-      ->add_option("--bytes", state->bytes, "size to keep")
+  add("ls", "list entries, most recently used first", &Cache::ls);
+  CLI::App* gc =
+      add("gc", "remove entries that cannot be used here, left-over files, and the oldest entries beyond a size",
+          &Cache::gc);
+  gc->add_option("--bytes", state->bytes, "size of plans to keep")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add("clear", "remove all plans", &Cache::clear);
+  gc->add_option("--packed-bytes", state->packed_bytes, "size of packed weights to keep")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add("clear", "remove all entries", &Cache::clear);
 }
 
 }  // namespace weft::tools
