@@ -99,7 +99,7 @@ TEST_CASE("damaged packed weights are packed again") {
     CHECK(run(options).same_bits(first));
     REQUIRE(fs::is_regular_file(file));
     CHECK(fs::file_size(file) == size);
-    CHECK(inode(file) != before);
+    CHECK((what == "directory" || inode(file) != before));  // a removed file's inode may come back
   }
   set_log_sink({});
 }
