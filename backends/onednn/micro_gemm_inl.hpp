@@ -21,7 +21,7 @@ constexpr int kPanelVecs = static_cast<int>(kPanel / kPanelLanes);
 
 /// c[r][0, kPanel) = sum over k of a[r * row + k] * b[k * kPanel + ...], summed in the order of k. `b` and `c` are
 /// aligned. The next panel is fetched ahead, since a panel of weights is used by few rows.
-template <int kRows>
+template <int kRows, bool kAhead>
 HWY_INLINE void multiply_rows(const float* HWY_RESTRICT a, int64_t row, const float* HWY_RESTRICT b,
                               float* HWY_RESTRICT c, int64_t c_row, int64_t depth) {
   const PanelTag d;
@@ -34,6 +34,7 @@ HWY_INLINE void multiply_rows(const float* HWY_RESTRICT a, int64_t row, const fl
     PanelVec w[kPanelVecs];
 #pragma GCC unroll 4
     for (int v = 0; v < kPanelVecs; ++v) w[v] = hn::Load(d, b + v * static_cast<int>(kPanelLanes));
+    if (kAhead) __builtin_prefetch(b + depth * kPanel, 0, 2);
     b += kPanel;
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
@@ -48,22 +49,23 @@ HWY_INLINE void multiply_rows(const float* HWY_RESTRICT a, int64_t row, const fl
     for (int v = 0; v < kPanelVecs; ++v) hn::Store(sum[r][v], d, c + r * c_row + v * static_cast<int>(kPanelLanes));
 }
 
+template <bool kAhead>
 inline void multiply_group(int64_t rows, const float* a, int64_t row, const float* b, float* c, int64_t c_row,
                            int64_t depth) {
   static_assert(kGroup == 6);
   switch (rows) {
     case 6:
-      return multiply_rows<6>(a, row, b, c, c_row, depth);
+      return multiply_rows<6, kAhead>(a, row, b, c, c_row, depth);
     case 5:
-      return multiply_rows<5>(a, row, b, c, c_row, depth);
+      return multiply_rows<5, kAhead>(a, row, b, c, c_row, depth);
     case 4:
-      return multiply_rows<4>(a, row, b, c, c_row, depth);
+      return multiply_rows<4, kAhead>(a, row, b, c, c_row, depth);
     case 3:
-      return multiply_rows<3>(a, row, b, c, c_row, depth);
+      return multiply_rows<3, kAhead>(a, row, b, c, c_row, depth);
     case 2:
-      return multiply_rows<2>(a, row, b, c, c_row, depth);
+      return multiply_rows<2, kAhead>(a, row, b, c, c_row, depth);
     default:
-      return multiply_rows<1>(a, row, b, c, c_row, depth);
+      return multiply_rows<1, kAhead>(a, row, b, c, c_row, depth);
   }
 }
 

@@ -121,9 +121,15 @@ void multiply(const WinogradShape& s, int64_t tiles, int64_t group, const float*
   const int64_t points = s.points(), point_step = kGroup * s.row();
   for (int64_t p = 0; p < points; ++p) {
     const float* u = u_panel + p * s.channels * kPanel;
-    for (int64_t t = 0; t < tiles; t += group)
-      multiply_group(tiles - t < group ? tiles - t : group, v + (t / group * points + p) * point_step, s.row(), u,
-                     m + (t * points + p) * kPanel, points * kPanel, s.channels);
+    for (int64_t t = 0; t < tiles; t += group) {
+      const int64_t rows = tiles - t < group ? tiles - t : group;
+      const float* a = v + (t / group * points + p) * point_step;
+      float* c = m + (t * points + p) * kPanel;
+      if (t == 0)
+        multiply_group<true>(rows, a, s.row(), u, c, points * kPanel, s.channels);
+      else
+        multiply_group<false>(rows, a, s.row(), u, c, points * kPanel, s.channels);
+    }
   }
 }
 
