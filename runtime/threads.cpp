@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ir/support/error.hpp"
+#include "ir/support/fork_join.hpp"
 #include "ir/support/log.hpp"
 
 namespace weft::runtime {
@@ -197,16 +198,22 @@ const ThreadBudget& ThreadBudget::of(int threads) {
 
 void ThreadBudget::run(const std::function<void()>& body) const {
   if (!arena_) return body();
-  arena_->arena.execute(body);
+  ForkJoin region;  // a full arena hands the body to one of its own threads
+  arena_->arena.execute([&] {
+    ForkJoin::Task task(region);
+    body();
+  });
 }
 
 void run_parts_parallel(int parts, void (*call)(const void*, int), const void* f) {
   if (parts <= 0) return;
   // Isolated: a thread that waits for its parts must not take up another run of the same arena in the meantime.
+  ForkJoin region;
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(
         tbb::blocked_range<int>(0, parts, 1),
         [&](const tbb::blocked_range<int>& r) {
+          ForkJoin::Task task(region);
           for (int part = r.begin(); part != r.end(); ++part) call(f, part);
         },
         tbb::simple_partitioner());
@@ -219,7 +226,14 @@ void for_each_index(int threads, size_t count, const std::function<void(size_t)>
     for (size_t i = 0; i < count; ++i) f(i);
     return;
   }
-  budget.run([&] { tbb::parallel_for(size_t{0}, count, f, tbb::simple_partitioner()); });
+  budget.run([&] {
+    ForkJoin region;
+    auto one = [&](size_t i) {
+      ForkJoin::Task task(region);
+      f(i);
+    };
+    tbb::parallel_for(size_t{0}, count, one, tbb::simple_partitioner());
+  });
 }
 
 }  // namespace weft::runtime

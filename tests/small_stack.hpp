@@ -9,7 +9,12 @@
 
 namespace weft::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WEFT_LARGE_FRAMES
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(WEFT_LARGE_FRAMES)
 inline constexpr size_t kSmallStack = 1024 * 1024;  // sanitizers make frames several times larger
 #else
 inline constexpr size_t kSmallStack = 256 * 1024;

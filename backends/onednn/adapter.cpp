@@ -1,9 +1,11 @@
 #include "backends/onednn/adapter.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include "ir/support/error.hpp"
+
+extern "C" int omp_get_max_threads();  // of libgomp: clang does not come with its header
+extern "C" void omp_set_num_threads(int threads);
 
 namespace weft::backends::onednn {
 namespace {

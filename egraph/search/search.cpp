@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/support/error.hpp"
+#include "ir/support/fork_join.hpp"
 
 namespace weft::egraph {
 
@@ -91,7 +92,11 @@ StopReason search_rules(std::vector<RuleSearch>& searches, const SearchContext& 
       if (!tasks[next].search->too_many) wave.push_back(&tasks[next]);
     std::vector<MatchBlock> blocks(wave.size());
     const uint64_t fuel = collector.fuel_left(), bytes = collector.bytes_left();
-    tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) { blocks[i] = run_task(*wave[i], context, fuel, bytes); });
+    ForkJoin region;
+    tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) {
+      ForkJoin::Task task(region);
+      blocks[i] = run_task(*wave[i], context, fuel, bytes);
+    });
     for (size_t i = 0; i < wave.size(); ++i) {
       if (collector.stop == StopReason::saturated)
         collector.take(*wave[i], std::move(blocks[i]));
