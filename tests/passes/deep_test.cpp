@@ -1,12 +1,9 @@
 // C02: depth is no danger, to any pass, at any level.
-#include <pthread.h>
-
-#include <functional>
-
 #include "backends/registry.hpp"
 #include "ir/eval.hpp"
 #include "passes/pipeline.hpp"
 #include "tests/catch.hpp"
+#include "tests/small_stack.hpp"
 
 using namespace weft;
 
@@ -21,21 +18,6 @@ ir::Graph chain(int length) {
   return graph;
 }
 
-/// On a thread with a stack of 256 KiB.
-void on_small_stack(std::function<void()> body) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 << 10);
-  pthread_t thread;
-  auto run = [](void* f) -> void* {
-    (*static_cast<std::function<void()>*>(f))();
-    return nullptr;
-  };
-  REQUIRE(pthread_create(&thread, &attributes, run, &body) == 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
-
 passes::CompileResult compile(const ir::Graph& graph, int level) {
   std::vector<const ir::Target*> targets;
   for (const backends::Backend* backend : backends::registry())
@@ -47,18 +29,18 @@ passes::CompileResult compile(const ir::Graph& graph, int level) {
 
 }  // namespace
 
-TEST_CASE("a chain of 100,000 adds compiles without rewriting on a small stack", "[deep][peer-bugs]") {
+TEST_CASE("C02: a chain of 100,000 adds compiles without rewriting on a small stack", "[deep][peer-bugs]") {
   ir::Graph graph = chain(100'000);
   passes::CompileResult result;
-  on_small_stack([&] { result = compile(graph, 0); });
+  test::on_small_stack([&] { result = compile(graph, 0); });
   CHECK(result.plan.steps.size() == 100'000);
   CHECK(result.plan.arena_bytes <= 64 << 10);  // one buffer and one scratch, however long
 }
 
-TEST_CASE("a chain of 20,000 adds is searched on a small stack and fused", "[deep][peer-bugs]") {
+TEST_CASE("C02: a chain of 20,000 adds is searched on a small stack and fused", "[deep][peer-bugs]") {
   ir::Graph graph = chain(20'000);
   passes::CompileResult result;
-  on_small_stack([&] { result = compile(graph, 2); });
+  test::on_small_stack([&] { result = compile(graph, 2); });
   CHECK(result.plan.steps.size() < 20'000);
   ir::Tensor value = ir::Tensor::from<float>({4}, {0, 1, 2, 3});
   for (const ir::Step& step : result.plan.steps)
