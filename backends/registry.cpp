@@ -29,7 +29,7 @@ const Backend& backend(std::string_view name) {
     known += known.empty() ? "" : ", ";
     known += candidate->name();
   }
-  fail(ErrorCode::not_found, "no backend is named '{}'; this build has: {}", name, known);
+  fail(ErrorCode::invalid_argument, "no backend is named '{}'; this build has: {}", name, known);
 }
 
 }  // namespace weft::backends

@@ -42,7 +42,7 @@ void check_bindings(const Graph& graph, const DimBindings& bindings) {
   std::vector<std::string_view> known(symbols.begin(), symbols.end());
   for (const auto& [name, value] : bindings) {
     if (!symbols.count(name))
-      fail(ErrorCode::not_found, "no dimension of graph {} is named {}{}", quote(graph.name()), quote(name),
+      fail(ErrorCode::invalid_argument, "no dimension of graph {} is named {}{}", quote(graph.name()), quote(name),
            suggest(name, known));
     if (value < 0) fail(ErrorCode::out_of_range, "dimension {} cannot be {}", quote(name), value);
   }
@@ -128,7 +128,8 @@ DimBindings bind_shapes(const Graph& graph, const std::vector<std::pair<std::str
   for (const auto& [name, dims] : shapes) {
     auto it = inputs.find(name);
     if (it == inputs.end())
-      fail(ErrorCode::not_found, "graph {} has no input {}{}", quote(graph.name()), quote(name), suggest(name, names));
+      fail(ErrorCode::invalid_argument, "graph {} has no input {}{}", quote(graph.name()), quote(name),
+           suggest(name, names));
     given.push_back({it->second, &dims});
   }
   DimBindings bindings;

@@ -275,7 +275,8 @@ ir::NamedTensors BoundPlan::run(const ir::NamedTensors& inputs, const ir::NamedT
   auto reject_unknown = [](const ir::NamedTensors& given, const std::vector<ir::PlanValue>& known, const char* what) {
     for (const auto& [name, tensor] : given)
       if (std::none_of(known.begin(), known.end(), [&](const ir::PlanValue& v) { return v.name == name; }))
-        throw Error(ErrorCode::not_found, fmt::format("the model has no such {}; it has {}", what, list_names(known)),
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("the model has no such {}; it has {}", what, list_names(known)),
                     fmt::format("{} '{}'", what, name));
   };
   if (inputs.size() != in.size()) reject_unknown(inputs, plan().inputs, "input");

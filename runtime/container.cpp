@@ -112,25 +112,62 @@ std::string read_file(const fs::path& file, int64_t most_bytes) {
   return bytes;
 }
 
+namespace {
+
+/// Whether there is something that a rename must not replace by a file. Throws Error(io) where it is a folder.
+bool is_special(const fs::path& file) {
+  std::error_code none;
+  const fs::file_status status = fs::status(file, none);
+  if (fs::is_directory(status)) fail_io("write", file, EISDIR);
+  return fs::exists(status) && !fs::is_regular_file(status);
+}
+
+/// The file that a name stands for, through symbolic links.
+fs::path behind_links(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_symlink(file, error)) return file;
+  fs::path target = fs::weakly_canonical(file, error);
+  return error ? file : target;
+}
+
+}  // namespace
+
+void check_writable(const fs::path& file) {
+  if (is_special(file)) {
+    if (::access(file.c_str(), W_OK) != 0) fail_io("write", file, errno);
+    return;
+  }
+  fs::path temporary = temporary_beside(behind_links(file));
+  File out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (out.fd() < 0) fail_io("write", file, errno);
+  ::unlink(temporary.c_str());
+}
+
 void write_file_atomically(const fs::path& file, std::string_view head, std::string_view tail) {
   const std::string_view pieces[] = {head, tail};
   write_file_atomically(file, pieces);
 }
 
 void write_file_atomically(const fs::path& file, std::span<const std::string_view> pieces) {
-  fs::path temporary = temporary_beside(file);
+  if (is_special(file)) {
+    File out(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (out.fd() < 0) fail_io("write", file, errno);
+    for (std::string_view piece : pieces) write_all(out.fd(), piece, file);
+    return;
+  }
+  const fs::path target = behind_links(file), temporary = temporary_beside(target);
   File out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (out.fd() < 0) fail_io("create", temporary, errno);
+  if (out.fd() < 0) fail_io("write", file, errno);
   try {
     for (std::string_view piece : pieces) write_all(out.fd(), piece, file);
     if (::fsync(out.fd()) != 0) fail_io("sync", file, errno);
-    if (::rename(temporary.c_str(), file.c_str()) != 0) fail_io("rename a temporary file to", file, errno);
+    if (::rename(temporary.c_str(), target.c_str()) != 0) fail_io("rename a temporary file to", file, errno);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
   }
   File folder(
-      ::open(file.parent_path().empty() ? "." : file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      ::open(target.has_parent_path() ? target.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.fd() >= 0) ::fsync(folder.fd());
 }
 

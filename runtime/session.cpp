@@ -107,7 +107,7 @@ NamedShapes Session::State::complete_shapes(const NamedShapes& given) const {
   for (const auto& [name, dims] : given)
     if (std::none_of(inputs.begin(), inputs.end(),
                      [&, n = std::string_view(name)](const NamedType& t) { return t.name == n; }))
-      throw Error(ErrorCode::not_found, "the model has no such input", fmt::format("input '{}'", name));
+      throw Error(ErrorCode::invalid_argument, "the model has no such input", fmt::format("input '{}'", name));
   return shapes;
 }
 

@@ -127,6 +127,13 @@ ir::Tensor load_tensor(const fs::path& file) {
   return tensors.begin()->second;
 }
 
+void check_can_save(const fs::path& file) {
+  std::string extension = file.extension().string();
+  if (extension != ".npz" && extension != ".npy")
+    throw Error(ErrorCode::invalid_argument, "tensors are written to .npz or .npy", file.string());
+  check_writable(file);
+}
+
 void save_tensors(const fs::path& file, const ir::NamedTensors& tensors) {
   within_file(file, [&] {
     std::string extension = file.extension().string();

@@ -18,6 +18,8 @@ ir::NamedTensors load_tensors(const std::filesystem::path& file);
 /// The single tensor of a file; throws Error(invalid_argument) where it holds several.
 ir::Tensor load_tensor(const std::filesystem::path& file);
 
+/// Throws what save_tensors would throw of the name and its folder: to be asked before the tensors are computed.
+void check_can_save(const std::filesystem::path& file);
 /// Writes a .npz of all tensors, or a .npy where there is only one and the name ends so. Throws Error(io).
 void save_tensors(const std::filesystem::path& file, const ir::NamedTensors& tensors);
 

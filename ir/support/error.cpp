@@ -1,5 +1,7 @@
 #include "ir/support/error.hpp"
 
+#include "ir/support/readable.hpp"
+
 namespace weft {
 
 std::string_view to_string(ErrorCode code) {
@@ -27,7 +29,7 @@ std::string_view to_string(ErrorCode code) {
 }
 
 Error::Error(ErrorCode code, std::string message, std::string where)
-    : code_(code), message_(std::move(message)), where_(std::move(where)) {
+    : code_(code), message_(readable_message(message)), where_(readable_message(where)) {
   what_ = where_.empty() ? fmt::format("{}: {}", to_string(code_), message_)
                          : fmt::format("{}: {}: {}", where_, to_string(code_), message_);
 }

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "ir/support/readable.hpp"
+
 namespace weft {
 namespace {
 
@@ -44,7 +46,7 @@ bool log_enabled(LogLevel value) { return static_cast<int>(value) <= level(); }
 void log_line(LogLevel value, std::string_view line) {
   std::lock_guard lock(sink().mutex);
   if (sink().function) return sink().function(value, line);
-  std::string text = fmt::format("weft: {}: {}\n", kNames[static_cast<int>(value)], line);
+  std::string text = fmt::format("weft: {}: {}\n", kNames[static_cast<int>(value)], readable_message(line));
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/support/readable.hpp"
+
 namespace weft::ir {
 namespace {
 
@@ -168,7 +170,14 @@ bool is_identifier(std::string_view name) {
 
 std::string quote(std::string_view text) {
   std::string out = "\"";
-  for (char c : text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = printable_length(text.substr(i, 4));
+    if (length > 1) {
+      out += text.substr(i, length);
+      i += length;
+      continue;
+    }
+    const char c = text[i++];
     if (c == '"' || c == '\\')
       out += '\\', out += c;
     else if (c == '\n')
@@ -177,8 +186,8 @@ std::string quote(std::string_view text) {
       out += "\\t";
     else if (c == '\r')
       out += "\\r";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      out += fmt::format("\\x{:02x}", static_cast<int>(c));
+    else if (length == 0)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     else
       out += c;
   }

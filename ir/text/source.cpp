@@ -1,16 +1,11 @@
 #include "ir/text/source.hpp"
 
+#include "ir/support/readable.hpp"
+
 namespace weft::ir {
 namespace {
 
 constexpr size_t kShownBefore = 80, kShownAfter = 40;  // bytes of a long line shown around the column
-
-std::string printable(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  return out;
-}
 
 }  // namespace
 
@@ -29,7 +24,7 @@ std::string Source::excerpt(TextPosition at) const {
   size_t column = at.column > first ? static_cast<size_t>(at.column - first) : 0;
   if (line.empty() || column > line.size()) return {};
   size_t from = column > kShownBefore ? column - kShownBefore : 0;
-  std::string left = printable(line.substr(from, column - from)), right = printable(line.substr(column, kShownAfter));
+  std::string left = readable(line.substr(from, column - from)), right = readable(line.substr(column, kShownAfter));
   std::string dots = from ? "..." : "";
   std::string more = column + kShownAfter < line.size() ? "..." : "";
   return fmt::format("\n  {}{}{}{}\n  {}^", dots, left, right, more, std::string(dots.size() + left.size(), ' '));

@@ -8,12 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "ir/support/error.hpp"
+#include "ir/support/readable.hpp"
 #include "runtime/threads.hpp"
 #include "runtime/version.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/inputs.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/numbers.hpp"
 
 namespace weft::tools {
 namespace {
@@ -70,6 +71,7 @@ struct Bench {
     start = Clock::now();
     std::shared_ptr<const runtime::BoundPlan> bound = session.prepare(shapes_of(feeds));
     result.compile_ms = ms_since(start);
+    warn_if_null(bound->plan());
     start = Clock::now();
     ir::NamedTensors outputs = session.run(feeds);
     result.first_ms = ms_since(start);
@@ -106,7 +108,7 @@ struct Bench {
     for (size_t i = 0; i < percentiles.size() + 3; ++i) fmt::print("---|");
     fmt::print("\n");
     for (const Result& r : results) {
-      fmt::print("| {} | {} | {:.1f} | {:.1f} | {} | {:.2f} | {} | {:.3f} | {:.3f} |", model.model, r.threads,
+      fmt::print("| {} | {} | {:.1f} | {:.1f} | {} | {:.2f} | {} | {:.3f} | {:.3f} |", readable(model.model), r.threads,
                  r.load_ms, r.compile_ms, r.cache, r.first_ms, r.times.size(), r.times.front(), r.mean());
       for (double p : percentiles) fmt::print(" {:.3f} |", r.percentile(p));
       fmt::print(" {:.1f} | {} | {:.2f} |\n", 1000 / r.mean(), r.steps, static_cast<double>(r.peak_bytes) / 1e6);
@@ -160,20 +162,20 @@ void add_bench(CLI::App& app, Outcome&) {
   command
       ->add_option("--threads", state->threads, "thread counts to measure, by comma; 0: as many as the process may use")
       ->delimiter(',')
-      ->check(CLI::Validator(check_threads, ""))
+      ->transform(whole_number())
       ->capture_default_str();
   command->add_option("--warmup", state->warmup, "seconds of runs before those that count")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number(0, 1e9))
       ->capture_default_str();
   auto* duration = command->add_option("--duration", state->duration, "seconds of runs that count")
-                       ->check(CLI::PositiveNumber)
+                       ->transform(real_number(0, 1e9, true))
                        ->capture_default_str();
   command->add_option("--iterations", state->iterations, "runs that count, instead of --duration")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1))
       ->excludes(duration);
   command->add_option("--percentile", state->percentiles, "percentiles to report, by comma")
       ->delimiter(',')
-      ->check(CLI::Range(0.0, 100.0))
+      ->transform(real_number(0, 100))
       ->capture_default_str();
   command->add_option("--format", state->format, "md, json or csv")
       ->check(CLI::IsMember({"md", "json", "csv"}))

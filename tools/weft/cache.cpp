@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "ir/support/error.hpp"
+#include "ir/support/readable.hpp"
 #include "runtime/plan_cache.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/numbers.hpp"
 
 namespace weft::tools {
 namespace {
@@ -26,8 +28,9 @@ struct Cache {
     runtime::PlanCache cache = open();
     int64_t total = 0, plans = 0, packed = 0;
     for (const runtime::CacheEntryInfo& info : cache.list()) {
-      fmt::print("{:>10} bytes  {:>8.0f} s  {}  {}{}\n", info.bytes, info.age_seconds, info.file.filename().string(),
-                 info.graph_name, info.problem.empty() ? "" : "  (" + info.problem + ")");
+      fmt::print("{:>10} bytes  {:>8.0f} s  {}  {}{}\n", info.bytes, info.age_seconds,
+                 readable(info.file.filename().string()), readable(info.graph_name),
+                 info.problem.empty() ? "" : "  (" + readable_message(info.problem) + ")");
       total += info.bytes;
       ++(info.packed ? packed : plans);
     }
@@ -63,10 +66,10 @@ void add_cache(CLI::App& app, Outcome&) {
       add("gc", "remove entries that cannot be used here, left-over files, and the oldest entries beyond a size",
           &Cache::gc);
   gc->add_option("--bytes", state->bytes, "size of plans to keep")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number())
       ->capture_default_str();
   gc->add_option("--packed-bytes", state->packed_bytes, "size of packed weights to keep")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number())
       ->capture_default_str();
   add("clear", "remove all entries", &Cache::clear);
 }

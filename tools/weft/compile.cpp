@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "ir/support/error.hpp"
+#include "ir/support/readable.hpp"
+#include "runtime/container.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/model_options.hpp"
 
@@ -16,6 +18,7 @@ struct Compile {
   bool stats = false, embed = false;
 
   void run() const {
+    if (!output.empty()) runtime::check_writable(output);
     runtime::SessionOptions options = model.session_options();
     if (!stop_after.empty()) return stop(options);
     if (stats) options.cache.refresh = true;  // the passes must run to be reported
@@ -45,7 +48,7 @@ struct Compile {
       fmt::print(
           "{}: {} steps, peak {} bytes (arena {}, lower bound {}), plan {:.1f} ms ({}), kernels {:.1f} ms, weights "
           "{:.1f} ms\n",
-          output.empty() ? plan.graph_name : output, plan.steps.size(), s.peak_bytes, plan.arena_bytes,
+          readable(output.empty() ? plan.graph_name : output), plan.steps.size(), s.peak_bytes, plan.arena_bytes,
           plan.stats.arena_lower_bound, s.plan_ms, to_string(s.cache), s.kernels_ms, s.bind_ms);
     }
   }

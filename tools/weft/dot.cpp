@@ -11,6 +11,7 @@
 #include "tools/weft/drawing.hpp"
 #include "tools/weft/find_node.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/numbers.hpp"
 #include "tools/weft/page.hpp"
 
 namespace weft::tools {
@@ -26,6 +27,8 @@ struct Dot {
   bool html = false;
 
   void run() const {
+    const bool to_file = !output.empty() && output != "-";
+    if (to_file) runtime::check_writable(output);
     runtime::Session session = model.load();
     std::string text;
     if (what == "plan")
@@ -36,10 +39,10 @@ struct Dot {
       text = draw_egraph(session);
     else
       text = html ? graph_page(*session.graph(), draw) : draw_graph(*session.graph(), draw);
-    if (output.empty() || output == "-")
-      fmt::print("{}", text);
-    else
+    if (to_file)
       runtime::write_file_atomically(output, text);
+    else
+      fmt::print("{}", text);
   }
 
   std::string draw_egraph(const runtime::Session& session) const {
@@ -72,14 +75,18 @@ void add_dot(CLI::App& app, Outcome&) {
   command->add_flag("--html", state->html,
                     "one page for a browser instead: pan, zoom, search, iterations, costs and rules");
   command->add_option("--max-nodes", state->draw.max_nodes, "draw so many nodes, then one that counts the rest")
+      ->transform(whole_number())
       ->capture_default_str();
   command->add_flag("--parameters", state->draw.parameters,
                     "draw parameters and constants, and the prologue of a plan");
   command->add_flag("--only-extracted", state->picture.only_extracted, "of an e-graph: the chosen nodes alone");
   command->add_option("--root", state->roots,
                       "of an e-graph: start from this node of the model instead of its outputs (repeat for more)");
-  command->add_option("--depth", state->picture.depth, "of an e-graph: show classes so far from the roots");
-  command->add_option("--class", state->classes, "of an e-graph: show only these classes, by comma")->delimiter(',');
+  command->add_option("--depth", state->picture.depth, "of an e-graph: show classes so far from the roots")
+      ->transform(whole_number(0, std::numeric_limits<int>::max()));
+  command->add_option("--class", state->classes, "of an e-graph: show only these classes, by comma")
+      ->delimiter(',')
+      ->transform(whole_number(0, std::numeric_limits<uint32_t>::max()));
   command->add_flag("--costs", state->picture.costs, "of an e-graph: the cost of each node, in nanoseconds");
   command->add_flag("--facts", state->picture.facts, "of an e-graph: the type of each class");
   command->callback([state] { state->run(); });

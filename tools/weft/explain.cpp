@@ -13,6 +13,7 @@
 #include "tools/weft/explanation.hpp"
 #include "tools/weft/find_node.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/numbers.hpp"
 #include "tools/weft/plan_diff.hpp"
 
 namespace weft::tools {
@@ -96,9 +97,10 @@ void add_explain(CLI::App& app, Outcome&) {
                     "which steps differ between two plans (.weft) or models, and what that changes");
   command->add_flag("--json", state->as_json, "for programs");
   command->add_option("--width", state->width, "cut terms and programs of the text to so many letters")
-      ->check(CLI::Range(20, 1'000'000))
+      ->transform(whole_number(20, 1'000'000))
       ->capture_default_str();
   command->add_option("--rejected", state->limits.rejected, "kernels not taken: compare so many")
+      ->transform(whole_number())
       ->capture_default_str();
   command->callback([state] { state->run(); });
 }

@@ -1,20 +1,37 @@
 #include "tools/weft/inputs.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "ir/support/error.hpp"
+#include "ir/support/nearest.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/tensor_io.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/numbers.hpp"
 
 namespace weft::tools {
+namespace {
+
+/// Names on the command line are told to be wrong before any file is read.
+void check_name(const std::string& name, const runtime::Session& session) {
+  std::vector<std::string_view> names;
+  for (const runtime::NamedType& input : session.inputs()) names.push_back(input.name);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    fail(ErrorCode::invalid_argument, "--input: the model has no input '{}'{}", name, suggest(name, names));
+}
+
+}  // namespace
 
 void InputOptions::add(CLI::App& command) {
   command.add_option("-i,--input", given_,
                      "an input: NAME=FILE.npy, NAME=VALUE, or a .npz, .npy or .pb file (repeat for more)");
-  command.add_option("--seed", seed_, "of the random values of inputs that are not given")->capture_default_str();
+  command.add_option("--seed", seed_, "of the random values of inputs that are not given")
+      ->transform(whole_number(0, std::numeric_limits<uint64_t>::max()))
+      ->capture_default_str();
   command.add_option("--int-bound", bound_, "random integers are below this")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1))
       ->capture_default_str();
 }
 
@@ -27,7 +44,9 @@ void InputOptions::load(const std::string& text, const runtime::Session& session
   if (size_t at = text.rfind('='); at != std::string::npos && at > 0 && !std::filesystem::exists(text, error)) {
     std::string value = text.substr(at + 1), extension = std::filesystem::path(value).extension().string();
     bool file = extension == ".npy" || extension == ".pb" || extension == ".npz";
-    return put(text.substr(0, at), file ? runtime::load_tensor(value) : parse_value(value, "--input"));
+    const std::string name = text.substr(0, at);
+    check_name(name, session);
+    return put(name, file ? runtime::load_tensor(value) : parse_value(value, "--input"));
   }
   for (auto& [name, tensor] : runtime::load_tensors(text)) {
     bool known = false;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "ir/support/readable.hpp"
 #include "ir/text.hpp"
 #include "runtime/mapped_file.hpp"
 #include "runtime/plan_file.hpp"
@@ -45,13 +46,15 @@ struct Inspect {
     for (const ir::Node& node : graph.nodes())
       for (const ir::TensorType& type : node.types)
         for (const ir::Dim& dim : type.shape)
-          for (std::string& symbol : dim.symbols()) names.insert(std::move(symbol));
+          for (std::string& symbol : dim.symbols()) names.insert(readable(symbol));
     return names;
   }
 
   static void ports(const runtime::Session& session) {
-    for (const runtime::NamedType& t : session.inputs()) fmt::print("input {} {}\n", t.name, to_string(t.type));
-    for (const runtime::NamedType& t : session.outputs()) fmt::print("output {} {}\n", t.name, to_string(t.type));
+    for (const runtime::NamedType& t : session.inputs())
+      fmt::print("input {} {}\n", readable(t.name), readable(to_string(t.type)));
+    for (const runtime::NamedType& t : session.outputs())
+      fmt::print("output {} {}\n", readable(t.name), readable(to_string(t.type)));
   }
 
   void contents(const ir::Graph& graph) const {
@@ -62,7 +65,7 @@ struct Inspect {
       const ir::Node& node = graph.node(id);
       elements += node.types[0].elements();
       bytes += node.types[0].bytes();
-      if (parameters) fmt::print("parameter {} {}\n", node.name, to_string(node.types[0]));
+      if (parameters) fmt::print("parameter {} {}\n", readable(node.name), readable(to_string(node.types[0])));
     }
     fmt::print("parameters: {} tensors, {} elements, {} bytes\n", graph.parameters().size(), elements, bytes);
     std::map<std::string, int64_t> ops;
@@ -84,28 +87,31 @@ struct Inspect {
                 (step.resources.implementation.empty() ? "" : " [" + step.resources.implementation + "]")];
     fmt::print("plan: {} steps and {} in the prologue for {} threads, estimated {:.3f} ms\n", plan.steps.size(),
                plan.prologue.size(), plan.threads, static_cast<double>(plan.stats.cost) / 1e6);
-    for (const auto& [kernel, count] : ranked(kernels)) fmt::print("  {:6} {}\n", count, kernel);
+    for (const auto& [kernel, count] : ranked(kernels)) fmt::print("  {:6} {}\n", count, readable(kernel));
     fmt::print("peak memory of a run: {} bytes (arena {}, lower bound of the arena {})\n", peak, plan.arena_bytes,
                plan.stats.arena_lower_bound);
   }
 
   void plan_file() const {
     runtime::Provenance p = runtime::read_provenance(runtime::MappedFile::open(model.model)->bytes());
-    fmt::print("made by weft {} on {}\nmodel {} ({})\n", p.weft, p.cpu, p.model.empty() ? "in memory" : p.model,
-               p.model_hash);
-    fmt::print("options: -O{} --precision {} --threads {}\n", p.level, p.precision, p.threads);
-    for (const auto& [name, version] : p.backends) fmt::print("backend {}: {}\n", name, version);
-    if (std::string reason = runtime::unusable_here(p); !reason.empty()) fmt::print("cannot run here: {}\n", reason);
+    fmt::print("made by weft {} on {}\nmodel {} ({})\n", readable(p.weft), readable(p.cpu),
+               p.model.empty() ? "in memory" : readable(p.model), readable(p.model_hash));
+    fmt::print("options: -O{} --precision {} --threads {}\n", p.level, readable(p.precision), p.threads);
+    for (const auto& [name, version] : p.backends) fmt::print("backend {}: {}\n", readable(name), readable(version));
+    if (std::string reason = runtime::unusable_here(p); !reason.empty())
+      fmt::print("cannot run here: {}\n", readable_message(reason));
     runtime::PlanFile file = runtime::read_plan_file(model.model);
-    for (const ir::PlanValue& v : file.plan.inputs) fmt::print("input {} {}\n", v.name, to_string(v.type));
-    for (const ir::PlanValue& v : file.plan.outputs) fmt::print("output {} {}\n", v.name, to_string(v.type));
+    for (const ir::PlanValue& v : file.plan.inputs)
+      fmt::print("input {} {}\n", readable(v.name), readable(to_string(v.type)));
+    for (const ir::PlanValue& v : file.plan.outputs)
+      fmt::print("output {} {}\n", readable(v.name), readable(to_string(v.type)));
     int64_t bytes = 0, embedded = 0, peak = file.plan.arena_bytes;
     for (const runtime::ParameterSource& source : file.parameters) {
       bytes += source.type.bytes();
       if (source.file.empty()) embedded += source.type.bytes();
       if (parameters)
-        fmt::print("parameter {} {} {} at {}\n", source.name, to_string(source.type),
-                   source.file.empty() ? "embedded" : source.file, source.offset);
+        fmt::print("parameter {} {} {} at {}\n", readable(source.name), readable(to_string(source.type)),
+                   source.file.empty() ? "embedded" : readable(source.file), source.offset);
     }
     fmt::print("parameters: {} tensors, {} bytes, {} of them embedded\n", file.parameters.size(), bytes, embedded);
     for (const ir::PlanValue& v : file.plan.outputs) peak += v.type.bytes();

@@ -1,13 +1,21 @@
-// weft: compile, run, measure and look at models. Exit codes: 0 done, 1 an error (one line on standard error), 2 wrong
-// usage.
+// weft: compile, run, measure and look at models. Exit codes (the rule is in tools/README.md): 0 done, 1 an error of a
+// file, a model or the machine, 2 an error of the command line; either is one message on standard error.
 #include <cstdio>
 #include <new>
 
 #include "ir/support/error.hpp"
+#include "ir/support/readable.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/usage.hpp"
 
 namespace weft::tools {
 namespace {
+
+int report(const char* what) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "weft: error: %s\n", what);
+  return 1;
+}
 
 int run(int argc, char** argv) {
   CLI::App app("weft: an e-graph optimizing graph compiler", "weft");
@@ -21,15 +29,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;  // --help is a ParseError of code 0
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    std::string command = app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name() + " ";
+    report(explain(app, e).c_str());
+    std::fprintf(stderr, "weft %s--help tells what there is\n", command.c_str());
+    return 2;
   }
   return outcome.exit_code;
-}
-
-int report(const char* what) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "weft: error: %s\n", what);
-  return 1;
 }
 
 }  // namespace
@@ -40,10 +46,11 @@ int main(int argc, char** argv) {
     int code = weft::tools::run(argc, argv);
     return std::fflush(stdout) == 0 ? code : weft::tools::report("cannot write to standard output");
   } catch (const weft::Error& e) {
-    return weft::tools::report(e.what());
+    const int code = weft::tools::report(e.what());
+    return e.code() == weft::ErrorCode::invalid_argument ? 2 : code;
   } catch (const std::bad_alloc&) {
     return weft::tools::report("out of memory");
   } catch (const std::exception& e) {
-    return weft::tools::report(e.what());
+    return weft::tools::report(weft::readable_message(e.what()).c_str());
   }
 }

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "ir/support/error.hpp"
+#include "ir/support/log.hpp"
 #include "ir/text.hpp"
 #include "runtime/tensor_io.hpp"
 #include "runtime/threads.hpp"
+#include "tools/weft/numbers.hpp"
 #include "tools/weft/progress.hpp"
 
 namespace weft::tools {
@@ -24,15 +27,6 @@ auto as_usage(const std::string& option, const F& f) {
 }
 
 }  // namespace
-
-std::string check_threads(const std::string& text) {
-  try {
-    runtime::threads_from_text(text);
-    return {};
-  } catch (const Error& e) {
-    return e.what();
-  }
-}
 
 std::vector<int64_t> parse_dims(const std::string& text, const std::string& option) {
   std::vector<int64_t> dims;
@@ -58,7 +52,7 @@ ir::Tensor parse_value(const std::string& text, const std::string& option) {
   if (text.starts_with("@")) return runtime::load_tensor(text.substr(1));
   return as_usage(option, [&] {
     if (text.find('[') != std::string::npos) {
-      ir::Graph graph = ir::parse_graph("graph value() { return v: " + text + " }", option);
+      ir::Graph graph = ir::parse_graph("graph value() { return v: " + text + " }", "value");
       return ir::run_reference(graph, {})[0];
     }
     bool real = text.find_first_of(".eEn") != std::string::npos;
@@ -92,23 +86,23 @@ void ModelOptions::add(CLI::App& command, Threads threads) {
   command.add_option("--backend", backends_, "backends in order of preference, by comma (default: all of this build)")
       ->delimiter(',');
   command.add_option("-O,--optimize", level_, "0: no rewriting .. 3: largest search")
-      ->check(CLI::Range(0, 3))
+      ->transform(whole_number(0, 3))
       ->capture_default_str();
   command.add_option("--precision", precision_, "which rules may be used")
       ->check(CLI::IsMember({"strict", "default", "fast"}))
       ->capture_default_str();
   if (threads == Threads::single)
     command.add_option("--threads", threads_, "threads of a run; 0: as many as the process may use")
-        ->check(CLI::Validator(check_threads, ""))
+        ->transform(whole_number())
         ->capture_default_str();
   command.add_option("--compile-threads", compile_threads_, "threads of the compile; 0: as --threads")
-      ->check(CLI::Validator(check_threads, ""))
+      ->transform(whole_number())
       ->capture_default_str();
   command.add_option("--time-limit", time_limit_, "seconds of search; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number(0, 1e9))
       ->capture_default_str();
   command.add_option("--memory-limit", memory_limit_, "bytes that a run may take; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number())
       ->capture_default_str();
   command.add_option("--skip", skip_, "passes to leave out, by comma")->delimiter(',');
   command.add_option("--print-after", print_after_,
@@ -163,6 +157,15 @@ runtime::SessionOptions ModelOptions::session_options() const {
   options.cache.refresh = refresh_;
   options.compile.progress = progress_bar();
   return options;
+}
+
+bool warn_if_null(const ir::Plan& plan) {
+  const auto count =
+      std::count_if(plan.steps.begin(), plan.steps.end(), [](const ir::Step& s) { return s.backend == "null"; });
+  if (count > 0)
+    log(LogLevel::warning, "{} of {} steps are on backend null, which computes nothing: values and times mean nothing",
+        count, plan.steps.size());
+  return count > 0;
 }
 
 runtime::Session ModelOptions::load() const { return runtime::Session::load(model, session_options()); }

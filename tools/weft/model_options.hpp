@@ -14,10 +14,11 @@ std::vector<int64_t> parse_dims(const std::string& text, const std::string& opti
 /// A value on the command line: @FILE, a literal of the text language (i64[2][1, 2]), a number (i64, or f32 with a
 /// point), or numbers by comma (rank 1).
 ir::Tensor parse_value(const std::string& text, const std::string& option);
-/// What is wrong with a number of threads; empty where it is right.
-std::string check_threads(const std::string& text);
 /// "name=rest"; throws CLI::ValidationError without '='.
 std::pair<std::string, std::string> split_assignment(const std::string& text, const std::string& option);
+
+/// Warns where steps are on the backend null, which computes nothing; whether there are any.
+bool warn_if_null(const ir::Plan& plan);
 
 /// Option values as typed; session_options() makes sense of them.
 class ModelOptions {

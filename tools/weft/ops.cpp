@@ -38,7 +38,7 @@ struct Ops {
   }
   void one() const {
     std::optional<ir::Op> op = ir::op_from_string(name);
-    if (!op) fail(ErrorCode::not_found, "no op named '{}'", name);
+    if (!op) fail(ErrorCode::invalid_argument, "no op named '{}'", name);
     const ir::OpInfo& info = ir::info(*op);
     fmt::print("{}\n  {}\n", signature(info), info.summary);
     if (!info.gradient.empty()) fmt::print("  gradient: {}\n", info.gradient);

@@ -23,7 +23,7 @@ struct Rules {
     std::vector<passes::RuleSource> rules = passes::all_rules(targets), found;
     for (const std::string& name : names)
       if (std::none_of(rules.begin(), rules.end(), [&](const auto& r) { return r.name == name; }))
-        fail(ErrorCode::not_found, "no rule named '{}'", name);
+        fail(ErrorCode::invalid_argument, "no rule named '{}'", name);
     for (passes::RuleSource& rule : rules) {
       bool named = names.empty() || std::find(names.begin(), names.end(), rule.name) != names.end();
       if (named && (precision.empty() || passes::allowed(rule, passes::precision_from_string(precision))))

@@ -8,12 +8,14 @@
 #include <memory>
 
 #include "ir/support/error.hpp"
+#include "ir/support/readable.hpp"
 #include "ir/text.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/tensor_io.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/inputs.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/numbers.hpp"
 
 namespace weft::tools {
 namespace {
@@ -48,13 +50,16 @@ struct Run {
   int repeat = 1;
 
   int run() const {
+    if (!output.empty()) runtime::check_can_save(output);
     runtime::Session session = model.load();
     ir::NamedTensors feeds = inputs.gather(session);
     ir::NamedTensors results;
+    const bool nothing = warn_if_null(session.prepare(shapes_of(feeds))->plan());
     for (int i = 0; i < repeat; ++i) results = session.run(feeds);
     for (const runtime::NamedType& out : session.outputs()) {
       const ir::Tensor& tensor = results.at(out.name);
-      fmt::print("{} {}: {}\n", out.name, to_string(tensor.type()), summary(tensor));
+      fmt::print("{} {}: {}\n", readable(out.name), readable(to_string(tensor.type())),
+                 nothing ? "not computed" : summary(tensor));
       if (print) fmt::print("{}\n", ir::print_tensor(tensor));
     }
     if (!output.empty()) runtime::save_tensors(output, results);
@@ -73,7 +78,7 @@ struct Run {
         if (got == results.end())
           throw Error(ErrorCode::not_found, fmt::format("the model has no output '{}'", given), file);
         runtime::Difference d = runtime::compare(got->second, want, tolerance);
-        fmt::print("{}: {} ({})\n", d.agrees() ? "as expected" : "WRONG", name, d.text());
+        fmt::print("{}: {} ({})\n", d.agrees() ? "as expected" : "WRONG", readable(name), d.text());
         right = right && d.agrees();
       }
     return right;
@@ -91,13 +96,13 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--expect", state->expect,
                       "compare the outputs with a .npz, .npy or .pb; exit 1 where they differ (repeat for more)");
   command->add_option("--rtol", state->tolerance.relative, "relative tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number())
       ->capture_default_str();
   command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number())
       ->capture_default_str();
   command->add_option("--repeat", state->repeat, "run so many times")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_flag("--print", state->print, "print the outputs' values");
   command->callback([state, &outcome] { outcome.exit_code = state->run(); });

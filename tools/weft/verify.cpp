@@ -3,10 +3,12 @@
 
 #include <memory>
 
+#include "ir/support/readable.hpp"
 #include "runtime/compare.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/inputs.hpp"
 #include "tools/weft/model_options.hpp"
+#include "tools/weft/numbers.hpp"
 
 namespace weft::tools {
 namespace {
@@ -22,10 +24,10 @@ struct Verify {
     runtime::Session session = runtime::Session::load(model.model, options);
     runtime::VerifyReport report = runtime::verify(session, inputs.gather(session), tolerance);
     for (const auto& [name, d] : report.outputs)
-      fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", name, d.text());
+      fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", readable(name), d.text());
     if (report.agrees()) return 0;
     if (report.first)
-      fmt::print("first divergence: step {} against node '{}': {}\n", report.first->step, report.first->node,
+      fmt::print("first divergence: step {} against node '{}': {}\n", report.first->step, readable(report.first->node),
                  report.first->difference.text());
     else
       fmt::print("first divergence: not found among the {} of {} steps that compute a node of the model\n",
@@ -43,10 +45,10 @@ void add_verify(CLI::App& app, Outcome& outcome) {
   state->model.add(*command);
   state->inputs.add(*command);
   command->add_option("--rtol", state->tolerance.relative, "relative tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number())
       ->capture_default_str();
   command->add_option("--atol", state->tolerance.absolute, "absolute tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number())
       ->capture_default_str();
   command->callback([state, &outcome] { outcome.exit_code = state->run(); });
 }

@@ -99,7 +99,7 @@ DimBindings bind_options(std::vector<Declared>& inputs, const OnnxOptions& optio
         std::any_of(symbols.names().begin(), symbols.names().end(), [&](const auto& s) { return s.second == target; });
     if (!exists) {
       std::string known;
-      for (const auto& s : symbols.names()) known += (known.empty() ? "" : ", ") + s.first;
+      for (const auto& s : symbols.names()) known += (known.empty() ? "" : ", ") + s.second;  // as types show them
       fail(ErrorCode::invalid_argument, "no input has a dimension '{}'; there are: {}", name,
            known.empty() ? "none" : known);
     }
@@ -119,7 +119,7 @@ DimBindings bind_options(std::vector<Declared>& inputs, const OnnxOptions& optio
     if (initializers.contains(name)) continue;
     Declared& d = input_named(name, "a value");
     if (d.dtype != tensor.dtype())
-      fail(ErrorCode::type_mismatch, "input '{}' is of {}, bound to {}", name, to_string(d.dtype),
+      fail(ErrorCode::invalid_argument, "input '{}' is of {}, bound to {}", name, to_string(d.dtype),
            to_string(tensor.type()));
     bind_shape(d, to_ints(tensor.shape()), "the value", bindings);
   }

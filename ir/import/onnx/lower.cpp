@@ -184,6 +184,8 @@ void Lowering::lower_node(const ::onnx::NodeProto& node, const std::string& plac
     results = function ? lower_function(*function, node, operands, frame)
                        : call_handler(node, handler, opset, operands, scope, frame);
   } catch (const Error& e) {
+    if (e.code() == ErrorCode::invalid_argument)  // of the graph: here it is the model that is wrong, not the caller
+      throw Error(ErrorCode::parse, e.message(), e.where()).within(place);
     if (e.code() != ErrorCode::unsupported || !e.where().empty()) throw e.within(place);
     return refuse(opset, e.message());
   }

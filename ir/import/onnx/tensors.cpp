@@ -224,8 +224,8 @@ std::shared_ptr<const MappedFile> TensorReader::open_external(const std::string&
   if (location.empty()) fail(ErrorCode::parse, "external data with an empty location");
   if (location.find('\0') != std::string::npos) fail(ErrorCode::parse, "external data location holds a NUL byte");
   if (fs::path(location).is_absolute())
-    fail(ErrorCode::invalid_argument,
-         "external data at the absolute path '{}'; only files inside the model's directory are read", location);
+    fail(ErrorCode::parse, "external data at the absolute path '{}'; only files inside the model's directory are read",
+         location);
   std::error_code error;
   fs::path base = fs::canonical(base_dir_, error);
   if (error) fail(ErrorCode::not_found, "the model's directory '{}': {}", base_dir_.string(), error.message());
@@ -233,7 +233,7 @@ std::shared_ptr<const MappedFile> TensorReader::open_external(const std::string&
   if (error) fail(ErrorCode::not_found, "external data '{}': {}", location, error.message());
   auto [end_of_base, rest] = std::mismatch(base.begin(), base.end(), target.begin(), target.end());
   if (end_of_base != base.end() || rest == target.end())
-    fail(ErrorCode::invalid_argument, "external data '{}' leads to '{}', outside the model's directory '{}'", location,
+    fail(ErrorCode::parse, "external data '{}' leads to '{}', outside the model's directory '{}'", location,
          target.string(), base.string());
   return files_[location] = MappedFile::open(target);
 }
