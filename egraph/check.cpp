@@ -12,7 +12,7 @@ void EGraph::check() const {
     if (live(NodeId(id))) ++live_nodes;
     if (!(nodes_[id].bits & kDead)) ++kept, check_node(id);
     if (parent_[id] != id) {
-      WEFT_CHECK(use_head_[id] == kNone, "class {} was merged but still has a list of uses", id);
+      WEFT_CHECK(classes_[id].use == kNone, "class {} was merged but still has a list of uses", id);
       continue;
     }
     ++classes;
@@ -34,8 +34,7 @@ void EGraph::check_node(uint32_t node) const {
   const std::span<const ClassId> key = children(NodeId(node));
   for (ClassId child : key)
     WEFT_CHECK(parent_[child.value] == child.value, "node {} has the merged class {} as a child", node, child.value);
-  const SymbolId id = symbol(NodeId(node));
-  const uint32_t found = find_equal(hash_of(id, key), id, key);
+  const uint32_t found = find_equal(key_of(node), key);
   WEFT_CHECK(found == node, "hash-cons maps node {} to {}: stale or congruent", node, found);
 }
 
@@ -45,20 +44,20 @@ void EGraph::check_members(std::vector<char>& seen, uint32_t id) const {
     WEFT_CHECK(!seen[node], "node {} is in two lists of members", node);
     seen[node] = 1;
     WEFT_CHECK(find(ClassId(node)).value == id, "member {} of class {} finds {}", node, id, find(ClassId(node)).value);
-    node = member_next_[node];
+    node = nodes_[node].next;
   } while (node != id);
 }
 
 void EGraph::check_uses(std::vector<char>& seen, uint32_t id) const {
-  const uint32_t head = use_head_[id];
+  const uint32_t head = classes_[id].use;
   if (head == kNone) return;
   uint32_t slot = head;
   do {
     WEFT_CHECK(!seen[slot], "slot {} is in two lists of uses", slot);
     seen[slot] = 1;
-    const bool dead = nodes_[slot_node_[slot]].bits & kDead;
+    const bool dead = nodes_[slots_[slot].node].bits & kDead;
     WEFT_CHECK(dead || children_[slot].value == id, "slot {} of class {} holds {}", slot, id, children_[slot].value);
-    slot = use_next_[slot];
+    slot = slots_[slot].next;
   } while (slot != head);
 }
 

@@ -1,7 +1,8 @@
 #include "egraph/egraph.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
+#include <array>
+#include <boost/container/vector.hpp>
 #include <utility>
 
 #include "ir/support/error.hpp"
@@ -10,73 +11,78 @@ namespace weft::egraph {
 
 EGraph::EGraph(SymbolTable& symbols, Analysis* analysis) : symbols_(&symbols), analysis_(analysis) {}
 
-// --- hash-cons ------------------------------------------------------------------------------------------------
-
-uint32_t EGraph::hash_of(SymbolId symbol, std::span<const ClassId> children) {
-  uint64_t h = symbol.value * 0x9e3779b97f4a7c15ull;
-  for (ClassId child : children) h = ((h ^ child.value) * 0xff51afd7ed558ccdull) ^ (h >> 29);
-  h *= 0xc4ceb9fe1a85ec53ull;
-  return static_cast<uint32_t>(h >> 32);
+bool EGraph::has_children(uint32_t node, std::span<const ClassId> children) const {
+  const std::span<const ClassId> own = this->children(NodeId(node));
+  return std::equal(own.begin(), own.end(), children.begin(), children.end());
 }
-
-uint32_t EGraph::find_equal(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const {
-  return hash_cons_.find(hash, [&](uint32_t node) {
-    const Node& n = nodes_[node];
-    if (n.symbol != symbol.value || n.arity() != children.size()) return false;
-    const ClassId* own = children_.data() + n.first_child;
-    for (ClassId child : children)
-      if (child != *own++) return false;
-    return true;
-  });
-}
-
-namespace {
-/// Room for the canonical children of one node, on the stack where they are few.
-using Key = boost::container::small_vector<ClassId, 8>;
-}  // namespace
 
 // --- adding ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The canonical children of one node, on the stack where they are few.
+class Canonical {
+ public:
+  template <typename Find>
+  Canonical(std::span<const ClassId> children, Find&& find) : count_(children.size()) {
+    if (count_ > kFew) many_.resize(count_);
+    ClassId* at = data();
+    for (ClassId child : children) *at++ = find(child);
+  }
+  operator std::span<const ClassId>() { return {data(), count_}; }
+
+ private:
+  static constexpr size_t kFew = 8;
+  ClassId* data() { return count_ > kFew ? many_.data() : few_.data(); }
+  size_t count_;
+  std::array<ClassId, kFew> few_;
+  boost::container::vector<ClassId> many_;
+};
+
+}  // namespace
 
 ClassId EGraph::add(SymbolId symbol, std::span<const ClassId> children) {
   return ClassId(find_and_halve(add_node(symbol, children).value));
 }
 
 NodeId EGraph::add_node(SymbolId symbol, std::span<const ClassId> children) {
-  Key canonical(children.size(), boost::container::default_init);
-  for (size_t i = 0; i < children.size(); ++i) {
-    WEFT_CHECK(children[i].value < nodes_.size(), "child {} of {} is class {} of {}", i, symbols_->name(symbol),
-               children[i].value, nodes_.size());
-    canonical[i] = ClassId(find_and_halve(children[i].value));
+  Canonical canonical(children, [&](ClassId child) {
+    WEFT_CHECK(child.value < nodes_.size(), "a child of {} is class {} of {}", symbols_->name(symbol), child.value,
+               nodes_.size());
+    return ClassId(find_and_halve(child.value));
+  });
+  const std::span<const ClassId> own = canonical;
+  const NodeKey key(symbol, own);
+  uint32_t node = find_equal(key, own);
+  if (node == HashCons::kEmpty) inform_analysis(node = make_node(key, own, children));
+  return NodeId(node);
+}
+
+NodeId EGraph::add_canonical(const NodeKey& key, std::span<const ClassId> children) {
+  uint32_t node = find_equal(key, children);
+  if (node == HashCons::kEmpty) inform_analysis(node = make_node(key, children, children));
+  return NodeId(node);
+}
+
+void EGraph::inform_analysis(uint32_t node) {
+  if (!analysis_) return;
+  analysis_->make(*this, NodeId(node), ClassId(node));
+  if (modifying_) {
+    pending_modify_.push_back(node);
+    return;
   }
-  const std::span<const ClassId> key(canonical.data(), canonical.size());
-  const uint32_t hash = hash_of(symbol, key);
-  if (const uint32_t node = find_equal(hash, symbol, key); node != HashCons::kEmpty) return NodeId(node);
-  const NodeId node = make_node(hash, symbol, key);
-  if (recording_) original_children_.insert(original_children_.end(), children.begin(), children.end());
-  if (analysis_) {
-    analysis_->make(*this, node, class_alias(node));
-    if (modifying_) {
-      pending_modify_.push_back(node.value);
-    } else {
-      modifying_ = true;
-      struct Reset {
-        bool& flag;
-        ~Reset() { flag = false; }
-      } reset{modifying_};
-      analysis_->modify(*this, class_alias(node));
-    }
-  }
-  return node;
+  modifying_ = true;
+  struct Reset {
+    bool& flag;
+    ~Reset() { flag = false; }
+  } reset{modifying_};
+  analysis_->modify(*this, ClassId(node));
 }
 
 NodeId EGraph::lookup_node(SymbolId symbol, std::span<const ClassId> children) const {
-  Key canonical(children.size(), boost::container::default_init);
-  std::transform(children.begin(), children.end(), canonical.begin(), [&](ClassId child) { return find(child); });
-  return lookup_canonical(symbol, {canonical.data(), canonical.size()});
-}
-
-NodeId EGraph::lookup_canonical(SymbolId symbol, std::span<const ClassId> children) const {
-  return NodeId(find_equal(hash_of(symbol, children), symbol, children));
+  Canonical canonical(children, [&](ClassId child) { return find(child); });
+  const std::span<const ClassId> own = canonical;
+  return lookup_canonical(NodeKey(symbol, own), own);
 }
 
 ClassId EGraph::lookup(SymbolId symbol, std::span<const ClassId> children) const {
@@ -84,41 +90,39 @@ ClassId EGraph::lookup(SymbolId symbol, std::span<const ClassId> children) const
   return node.valid() ? class_of(node) : ClassId();
 }
 
-void EGraph::check_room(size_t arity) const {
+void EGraph::check_limits(size_t arity) const {
   if (nodes_.size() >= kPruned - 1 || children_.size() + arity >= kNone || arity >= kArityMask)
     fail(ErrorCode::limit, "the e-graph is full: {} nodes and {} child slots made", nodes_.size(), children_.size());
   if (node_limit_ && live_nodes_ >= node_limit_) fail(ErrorCode::limit, "the e-graph may hold {} nodes", node_limit_);
-  if (byte_limit_ && bytes() >= byte_limit_) fail(ErrorCode::limit, "the e-graph may take {} bytes", byte_limit_);
+  if (byte_limit_ && bytes_with_next() >= byte_limit_)
+    fail(ErrorCode::limit, "the e-graph may take {} bytes", byte_limit_);
 }
 
-NodeId EGraph::make_node(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) {
+/// `children` are canonical; `given` is what explanations are told.
+uint32_t EGraph::make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given) {
   check_room(children.size());
   const auto id = static_cast<uint32_t>(nodes_.size());
-  nodes_.push_back({symbol.value, static_cast<uint32_t>(children_.size()), static_cast<uint32_t>(children.size())});
-  member_next_.push_back(id);
+  auto slot = static_cast<uint32_t>(children_.size());
+  nodes_.push_back({key.symbol, slot, static_cast<uint32_t>(children.size()), id});
   changed_.push_back(epoch_);
   parent_.push_back(id);
-  use_head_.push_back(kNone);
-  weight_.push_back(1);
+  classes_.push_back({kNone, 1});
   for (ClassId child : children) {
-    const auto slot = static_cast<uint32_t>(children_.size());
+    Class& used = classes_[child.value];
+    ++used.weight;
+    if (used.use == kNone) {
+      used.use = slot;
+      slots_.push_back({id, slot});
+    } else {
+      slots_.push_back({id, std::exchange(slots_[used.use].next, slot)});
+    }
     children_.push_back(child);
-    slot_node_.push_back(id);
-    use_next_.push_back(slot);
-    link_use(slot);
+    ++slot;
   }
-  hash_cons_.insert(hash, id);
+  if (recording_) original_children_.insert(original_children_.end(), given.begin(), given.end());
+  hash_cons_.insert(key, id);
   ++live_nodes_, ++live_classes_, ++version_;
-  return NodeId(id);
-}
-
-void EGraph::link_use(uint32_t slot) {
-  const uint32_t id = children_[slot].value;
-  ++weight_[id];
-  if (use_head_[id] == kNone)
-    use_head_[id] = slot;
-  else
-    std::swap(use_next_[use_head_[id]], use_next_[slot]);
+  return id;
 }
 
 // --- merging --------------------------------------------------------------------------------------------------
@@ -126,20 +130,38 @@ void EGraph::link_use(uint32_t slot) {
 ClassId EGraph::merge(ClassId a, ClassId b, Reason reason) {
   uint32_t into = find_and_halve(a.value), from = find_and_halve(b.value);
   if (into == from) return ClassId(into);
-  if (weight_[into] < weight_[from] || (weight_[into] == weight_[from] && from < into)) std::swap(into, from);
+  const uint32_t weight = classes_[into].weight, other = classes_[from].weight;
+  if (weight < other || (weight == other && from < into)) std::swap(into, from);
   if (analysis_) {
     if (modifying_ && reason.rule == Reason::kGiven) reason.rule = Reason::kAnalysis;
     if (analysis_->join(*this, ClassId(into), ClassId(from))) pending_updates_.push_back(into);
     pending_modify_.push_back(into);
   }
   stamp_members(from);
-  std::swap(member_next_[into], member_next_[from]);
+  std::swap(nodes_[into].next, nodes_[from].next);
   parent_[from] = into;
-  weight_[into] += weight_[from];
+  classes_[into].weight += classes_[from].weight;
   pending_.push_back(from);
   if (recording_) merges_.push_back({a, b, reason});
   --live_classes_, ++version_, ++merge_count_;
   return ClassId(into);
+}
+
+bool EGraph::add_to_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason) {
+  WEFT_CHECK(!analysis_, "add_to_class on a graph with an analysis");
+  const uint32_t into = find_and_halve(id.value);
+  if (const uint32_t twin = find_equal(key, children); twin != HashCons::kEmpty) {
+    if (find_and_halve(twin) == into) return false;
+    merge(id, ClassId(twin), reason);
+    return true;
+  }
+  const uint32_t node = make_node(key, children, children);
+  std::swap(nodes_[into].next, nodes_[node].next);
+  parent_[node] = into;
+  ++classes_[into].weight;
+  if (recording_) merges_.push_back({id, ClassId(node), reason});
+  --live_classes_, ++merge_count_;
+  return true;
 }
 
 /// Marks all members of a class as changed; dead ones leave the list on the way (but for the one that gives the class
@@ -147,10 +169,10 @@ ClassId EGraph::merge(ClassId a, ClassId b, Reason reason) {
 void EGraph::stamp_members(uint32_t id) {
   uint32_t previous = id;
   changed_[id] = epoch_;
-  for (uint32_t node = member_next_[id]; node != id; node = member_next_[previous]) {
+  for (uint32_t node = nodes_[id].next; node != id; node = nodes_[previous].next) {
     if (nodes_[node].bits & kDead) {
-      member_next_[previous] = member_next_[node];
-      member_next_[node] = node;
+      nodes_[previous].next = nodes_[node].next;
+      nodes_[node].next = node;
     } else {
       changed_[node] = epoch_;
       previous = node;
@@ -174,16 +196,16 @@ size_t EGraph::rebuild() {
 /// Re-canonicalises the users of a class that lost a merge, then hands its list of uses to the class that it was in at
 /// the start: where that one loses a merge on the way, it is pending itself, and slots that name it are in its list.
 void EGraph::repair_uses(uint32_t loser) {
-  const uint32_t head = use_head_[loser], into = find_and_halve(loser);
+  const uint32_t head = classes_[loser].use, into = find_and_halve(loser);
   if (head == kNone) return;
   uint32_t previous = head;
-  repair_node(slot_node_[head]);
-  for (uint32_t slot = use_next_[head]; slot != head; slot = use_next_[previous]) {
-    if (nodes_[slot_node_[slot]].bits & kDead) {
-      use_next_[previous] = use_next_[slot];
-      use_next_[slot] = slot;
+  repair_node(slots_[head].node);
+  for (uint32_t slot = slots_[head].next; slot != head; slot = slots_[previous].next) {
+    if (nodes_[slots_[slot].node].bits & kDead) {
+      slots_[previous].next = slots_[slot].next;
+      slots_[slot].next = slot;
     } else {
-      repair_node(slot_node_[slot]);
+      repair_node(slots_[slot].node);
       previous = slot;
     }
   }
@@ -191,40 +213,39 @@ void EGraph::repair_uses(uint32_t loser) {
 }
 
 void EGraph::splice_uses(uint32_t into, uint32_t from) {
-  if (use_head_[into] == kNone)
-    use_head_[into] = use_head_[from];
+  uint32_t &head = classes_[into].use, &added = classes_[from].use;
+  if (head == kNone)
+    head = added;
   else
-    std::swap(use_next_[use_head_[into]], use_next_[use_head_[from]]);
-  use_head_[from] = kNone;
+    std::swap(slots_[head].next, slots_[added].next);
+  added = kNone;
 }
 
 /// The hash-cons entry is erased under the children that it was made with, before they are replaced: no stale keys.
 void EGraph::repair_node(uint32_t node) {
   Node& n = nodes_[node];
   if (n.bits & kDead) return;
-  ClassId* const children = children_.data() + n.first_child;
-  const std::span<const ClassId> key(children, n.arity());
-  if (std::all_of(key.begin(), key.end(), [&](ClassId child) { return parent_[child.value] == child.value; })) return;
-  const bool erased = hash_cons_.erase(hash_of(SymbolId(n.symbol), key), node);
+  const std::span<ClassId> children(children_.data() + n.first_child, n.arity());
+  if (std::all_of(children.begin(), children.end(), [&](ClassId c) { return parent_[c.value] == c.value; })) return;
+  const bool erased = hash_cons_.erase(key_of(node), node);
   WEFT_CHECK(erased, "node {} is not in the hash-cons", node);
-  for (ClassId& child : std::span(children, n.arity())) child = ClassId(find_and_halve(child.value));
+  for (ClassId& child : children) child = ClassId(find_and_halve(child.value));
   changed_[node] = epoch_;
   ++version_;
-  settle(node, hash_of(SymbolId(n.symbol), key));
+  settle(node);
 }
 
 /// Puts a node back into the hash-cons, or merges it with the node that is congruent to it.
-void EGraph::settle(uint32_t node, uint32_t hash) {
-  const Node& n = nodes_[node];
-  const std::span<const ClassId> key(children_.data() + n.first_child, n.arity());
-  const uint32_t twin = find_equal(hash, SymbolId(n.symbol), key);
+void EGraph::settle(uint32_t node) {
+  const NodeKey key = key_of(node);
+  const uint32_t twin = find_equal(key, children(NodeId(node)));
   if (twin == HashCons::kEmpty) {
-    hash_cons_.insert(hash, node);
+    hash_cons_.insert(key, node);
     return;
   }
-  if ((nodes_[twin].bits & kPruned) && !(n.bits & kPruned)) {  // what is searched stays
-    hash_cons_.erase(hash, twin);
-    hash_cons_.insert(hash, node);
+  if ((nodes_[twin].bits & kPruned) && !(nodes_[node].bits & kPruned)) {  // what is searched stays
+    hash_cons_.erase(key, twin);
+    hash_cons_.insert(key, node);
     bury(twin);
   } else {
     bury(node);
@@ -246,13 +267,27 @@ void EGraph::prune_node(uint32_t node) {
 
 // --- analysis -------------------------------------------------------------------------------------------------
 
+namespace {
+void sort_unique(std::vector<uint32_t>& ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+}  // namespace
+
+/// In waves: many merges into one class (a constant's, say) must not visit its many users once for each.
 void EGraph::propagate_facts() {
+  std::vector<uint32_t> wave, users;
   while (!pending_updates_.empty() && pending_.empty()) {
-    const uint32_t id = find_and_halve(pending_updates_.back());
-    pending_updates_.pop_back();
-    stamp_members(id);
-    std::vector<uint32_t> users;
-    for_each_use(ClassId(id), [&](NodeId node) { users.push_back(node.value); });
+    wave.clear();
+    std::swap(wave, pending_updates_);
+    users.clear();
+    for (uint32_t& id : wave) id = find_and_halve(id);
+    sort_unique(wave);
+    for (uint32_t id : wave) {
+      stamp_members(id);
+      for_each_use(ClassId(id), [&](NodeId node) { users.push_back(node.value); });
+    }
+    sort_unique(users);
     for (uint32_t user : users) {
       changed_[user] = epoch_;
       const ClassId owner(find_and_halve(user));
@@ -267,8 +302,7 @@ void EGraph::propagate_facts() {
 void EGraph::run_modify() {
   std::vector<uint32_t> ids = std::exchange(pending_modify_, {});
   for (uint32_t& id : ids) id = find_and_halve(id);
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  sort_unique(ids);
   modifying_ = true;
   struct Reset {
     bool& flag;
@@ -308,8 +342,8 @@ std::vector<ClassId> EGraph::classes() const {
 }
 
 size_t EGraph::bytes() const {
-  const size_t by_node = sizeof(Node) + 5 * sizeof(uint32_t);
-  const size_t by_slot = (recording_ ? 4 : 3) * sizeof(uint32_t);
+  const size_t by_node = sizeof(Node) + sizeof(Class) + 2 * sizeof(uint32_t);
+  const size_t by_slot = sizeof(Slot) + (recording_ ? 2 : 1) * sizeof(ClassId);
   return nodes_.size() * by_node + children_.size() * by_slot + hash_cons_.bytes() +
          merges_.size() * sizeof(MergeRecord);
 }

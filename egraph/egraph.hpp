@@ -1,5 +1,6 @@
 #pragma once
 // The e-graph in its live form: flat pools, hash-cons, union-find, deferred rebuild. See README.md and frozen.hpp.
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -46,11 +47,20 @@ class EGraph {
   /// The node's class, or an invalid id where there is no such node (up to merges not yet rebuilt).
   ClassId lookup(SymbolId symbol, std::span<const ClassId> children = {}) const;
   NodeId lookup_node(SymbolId symbol, std::span<const ClassId> children = {}) const;
-  /// As lookup_node, for children known to be canonical (as they are all after rebuild).
-  NodeId lookup_canonical(SymbolId symbol, std::span<const ClassId> children) const;
+  /// As lookup_node and add_node, for children known to be canonical (as they are all after rebuild); `key` is
+  /// NodeKey(symbol, children).
+  NodeId lookup_canonical(const NodeKey& key, std::span<const ClassId> children) const {
+    return NodeId(find_equal(key, children));
+  }
+  /// For keys of at most two children, which need not be given again.
+  NodeId lookup_canonical(const NodeKey& key) const { return NodeId(hash_cons_.find(key)); }
+  NodeId add_canonical(const NodeKey& key, std::span<const ClassId> children);
   /// Says that two classes are equal; returns the class that stays. Congruence is restored by the next rebuild.
   /// For explanations pass the ids of the nodes themselves: `class_alias(node)`.
   ClassId merge(ClassId a, ClassId b, Reason reason = {});
+  /// Does what merge(id, add_canonical(key, children), reason) does, without a class between where the node is new.
+  /// Returns whether anything changed. Not for graphs with an analysis (which knows a node by a class of its own).
+  bool add_to_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason = {});
   /// Restores congruence and the analysis. Returns the number of merges that it made itself.
   size_t rebuild();
   bool clean() const { return pending_.empty() && pending_updates_.empty() && pending_modify_.empty(); }
@@ -65,6 +75,8 @@ class EGraph {
     while (parent_[at] != at) at = parent_[at];
     return ClassId(at);
   }
+  /// As find, and shortens the way for the next time.
+  ClassId find(ClassId id) { return ClassId(find_and_halve(id.value)); }
   ClassId class_of(NodeId node) const { return find(ClassId(node.value)); }
   /// Every node has a class id of its own (not canonical once merged): the class that it was made in.
   static ClassId class_alias(NodeId node) { return ClassId(node.value); }
@@ -98,7 +110,9 @@ class EGraph {
   void set_limits(size_t nodes, size_t bytes) { node_limit_ = nodes, byte_limit_ = bytes; }
   size_t node_limit() const { return node_limit_; }
   size_t byte_limit() const { return byte_limit_; }
-  bool full() const { return (node_limit_ && live_nodes_ >= node_limit_) || (byte_limit_ && bytes() >= byte_limit_); }
+  bool full() const {
+    return (node_limit_ && live_nodes_ >= node_limit_) || (byte_limit_ && bytes_with_next() >= byte_limit_);
+  }
   /// A number that grows with every change of the graph: equal means unchanged.
   uint64_t version() const { return version_; }
   /// Nodes made, re-canonicalised, moved to another class, or of changed facts from now on carry this epoch.
@@ -119,24 +133,42 @@ class EGraph {
   static constexpr uint32_t kDead = 1u << 31, kPruned = 1u << 30, kArityMask = kPruned - 1;
   struct Node {
     uint32_t symbol, first_child, bits;
+    uint32_t next;  // circular list of the members of a class
     uint32_t arity() const { return bits & kArityMask; }
   };
+  struct Class {
+    uint32_t use;     // a slot of its circular list of uses, or kNone
+    uint32_t weight;  // members + uses, decides who loses a merge
+  };
+  struct Slot {
+    uint32_t node;
+    uint32_t next;  // circular list of the uses of a class
+  };
 
-  static uint32_t hash_of(SymbolId symbol, std::span<const ClassId> children);
   uint32_t find_and_halve(uint32_t id) {
     while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
     return id;
   }
-  uint32_t find_equal(uint32_t hash, SymbolId symbol, std::span<const ClassId> children) const;
-  NodeId make_node(uint32_t hash, SymbolId symbol, std::span<const ClassId> children);
-  void check_room(size_t arity) const;
+  uint32_t find_equal(const NodeKey& key, std::span<const ClassId> children) const {
+    return hash_cons_.find(key, [&](uint32_t node) { return has_children(node, children); });
+  }
+  bool has_children(uint32_t node, std::span<const ClassId> children) const;
+  NodeKey key_of(uint32_t node) const { return {SymbolId(nodes_[node].symbol), children(NodeId(node))}; }
+  uint32_t make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given);
+  void check_room(size_t arity) const {
+    if (node_limit_ || byte_limit_ || std::max(nodes_.size(), children_.size() + arity) >= kPruned - 1)
+      check_limits(arity);
+  }
+  void check_limits(size_t arity) const;
+  /// bytes() if the hash-cons has to grow for the next node.
+  size_t bytes_with_next() const { return bytes() - hash_cons_.bytes() + hash_cons_.bytes_of_next(); }
+  void inform_analysis(uint32_t node);
   void repair_uses(uint32_t loser);
   void repair_node(uint32_t node);
-  void settle(uint32_t node, uint32_t hash);
+  void settle(uint32_t node);
   void bury(uint32_t node);
   void propagate_facts();
   void run_modify();
-  void link_use(uint32_t slot);
   void splice_uses(uint32_t into, uint32_t from);
   void stamp_members(uint32_t id);
   void check_node(uint32_t node) const;
@@ -147,21 +179,17 @@ class EGraph {
   SymbolTable* symbols_;
   Analysis* analysis_;
   std::vector<Node> nodes_;                 // by node id
-  std::vector<uint32_t> member_next_;       // by node id: circular list of the members of a class
   std::vector<uint32_t> changed_;           // by node id: epoch
   std::vector<uint32_t> parent_;            // by class id: union-find
-  std::vector<uint32_t> use_head_;          // by class id: a slot of its circular list of uses, or kNone
-  std::vector<uint32_t> weight_;            // by class id: members + uses, decides who loses a merge
+  std::vector<Class> classes_;              // by class id
   std::vector<ClassId> children_;           // by slot
-  std::vector<uint32_t> use_next_;          // by slot: circular list of the uses of a class
-  std::vector<uint32_t> slot_node_;         // by slot
+  std::vector<Slot> slots_;                 // by slot
   std::vector<ClassId> original_children_;  // by slot, when recording
   HashCons hash_cons_;
   std::vector<uint32_t> pending_;          // classes that lost a merge and whose uses are stale
   std::vector<uint32_t> pending_updates_;  // classes whose facts changed and whose users must be updated
   std::vector<uint32_t> pending_modify_;   // classes to pass to Analysis::modify
   std::vector<MergeRecord> merges_;
-  std::vector<ClassId> scratch_;
   size_t live_nodes_ = 0, live_classes_ = 0, node_limit_ = 0, byte_limit_ = 0;
   uint64_t version_ = 0;
   uint32_t epoch_ = 1;
@@ -175,19 +203,19 @@ void EGraph::for_each_node(ClassId id, Visit&& visit) const {
   uint32_t node = start;
   do {
     if (live(NodeId(node))) visit(NodeId(node));
-    node = member_next_[node];
+    node = nodes_[node].next;
   } while (node != start);
 }
 
 template <typename Visit>
 void EGraph::for_each_use(ClassId id, Visit&& visit) const {
-  const uint32_t start = use_head_[find(id).value];
+  const uint32_t start = classes_[find(id).value].use;
   if (start == kNone) return;
   uint32_t slot = start;
   do {
-    const NodeId node(slot_node_[slot]);
+    const NodeId node(slots_[slot].node);
     if (live(node)) visit(node);
-    slot = use_next_[slot];
+    slot = slots_[slot].next;
   } while (slot != start);
 }
 

@@ -12,55 +12,92 @@ namespace {
 void prefix_sum(std::vector<uint32_t>& begin) { std::partial_sum(begin.begin(), begin.end(), begin.begin()); }
 }  // namespace
 
-FrozenGraph::FrozenGraph(const EGraph& graph) : symbols_(&graph.symbols()), epoch_(graph.epoch()) {
+void FrozenGraph::take(const EGraph& graph, bool with_uses) {
   WEFT_CHECK(graph.clean(), "a graph with pending merges cannot be frozen");
+  symbols_ = &graph.symbols(), epoch_ = graph.epoch();
   const size_t bound = graph.id_bound();
-  class_of_.resize(bound), changed_.resize(bound), symbol_of_.resize(bound), newest_.assign(bound, 0);
-  class_begin_.assign(bound + 1, 0), child_begin_.assign(bound + 1, 0);
+  class_of_.resize(bound), symbol_of_.resize(bound), newest_.assign(bound, 0), starts_.assign(bound + 1, 0);
+  classes_.clear(), classes_.reserve(graph.class_count());
   for (uint32_t id = 0; id < bound; ++id) {
     const NodeId node(id);
     const ClassId owner = graph.class_of(node);
-    class_of_[id] = owner.value, changed_[id] = graph.changed(node), symbol_of_[id] = graph.symbol(node);
+    class_of_[id] = owner, symbol_of_[id] = graph.symbol(node);
     if (owner.value == id) classes_.push_back(owner);
-    child_begin_[id + 1] = child_begin_[id];
-    if (!graph.live(node)) continue;
-    ++class_begin_[owner.value + 1];
-    newest_[owner.value] = std::max(newest_[owner.value], changed_[id]);
-    const std::span<const ClassId> children = graph.children(node);
-    children_.insert(children_.end(), children.begin(), children.end());
-    child_begin_[id + 1] += static_cast<uint32_t>(children.size());
+    if (graph.live(node)) ++starts_[owner.value + 1];
   }
   sort_members(graph);
+  fill_cells(graph);
   index_ops();
-  index_uses();
+  use_begin_.clear(), uses_.clear();
+  if (with_uses) index_uses();
 }
 
 void FrozenGraph::sort_members(const EGraph& graph) {
-  prefix_sum(class_begin_);
-  nodes_.resize(graph.node_count());
-  std::vector<uint32_t> next(class_begin_.begin(), class_begin_.end() - 1);
-  for (uint32_t id = 0; id < class_of_.size(); ++id)
-    if (graph.live(NodeId(id))) nodes_[next[class_of_[id]]++] = NodeId(id);
-  const auto before = [&](NodeId a, NodeId b) {
-    if (op(a) != op(b)) return op(a) < op(b);
-    if (changed(a) != changed(b)) return changed(a) > changed(b);
-    return a < b;
-  };
-  for (ClassId id : classes_)
-    std::sort(nodes_.begin() + class_begin_[id.value], nodes_.begin() + class_begin_[id.value + 1], before);
-  op_at_.resize(nodes_.size());
-  for (size_t i = 0; i < nodes_.size(); ++i) op_at_[i] = op(nodes_[i]);
+  prefix_sum(starts_);
+  keys_.resize(graph.node_count());
+  for (uint32_t id = 0; id < class_of_.size(); ++id) {
+    const NodeId node(id);
+    if (!graph.live(node)) continue;
+    const uint64_t op = symbols_->op(symbol_of_[id]);
+    keys_[starts_[class_of_[id].value]++] = {op << 32 | ~graph.changed(node), node};
+  }
+  uint32_t begin = 0;  // starts_ has moved on: each class's is now the next one's
+  for (ClassId id : classes_) sort_class(std::exchange(begin, starts_[id.value]), starts_[id.value]);
+}
+
+/// Most classes are small, or in order already.
+void FrozenGraph::sort_class(uint32_t begin, uint32_t end) {
+  constexpr uint32_t kSmall = 24;
+  Key *const first = keys_.data() + begin, *const last = keys_.data() + end;
+  if (end - begin > kSmall) return std::sort(first, last);
+  for (Key* at = first; at != last; ++at) {
+    const Key key = *at;
+    Key* hole = at;
+    for (; hole != first && key < hole[-1]; --hole) *hole = hole[-1];
+    *hole = key;
+  }
+}
+
+void FrozenGraph::fill_cells(const EGraph& graph) {
+  const size_t count = keys_.size();
+  nodes_.resize(count), cells_.resize(count + 2), children_.clear(), groups_.clear();
+  class_group_.resize(class_of_.size() + 1);
+  place_of_.assign(class_of_.size(), static_cast<uint32_t>(count));
+  uint32_t place = 0;
+  for (uint32_t id = 0; id < class_of_.size(); ++id) {
+    class_group_[id] = static_cast<uint32_t>(groups_.size());
+    const uint32_t end = class_of_[id].value == id ? starts_[id] : place;
+    for (uint32_t op = kNone; place < end; ++place) {
+      const Key& key = keys_[place];
+      const uint32_t changed = ~static_cast<uint32_t>(key.order);
+      if (const auto own = static_cast<uint32_t>(key.order >> 32); own != op) {
+        groups_.push_back({op = own, place});
+        newest_[id] = std::max(newest_[id], changed);
+      }
+      nodes_[place] = key.node, place_of_[key.node.value] = place;
+      cells_[place] = {changed, static_cast<uint32_t>(children_.size())};
+      for (ClassId child : graph.children(key.node)) children_.push_back(child);
+    }
+  }
+  class_group_.back() = static_cast<uint32_t>(groups_.size());
+  groups_.push_back({kNone, place});
+  cells_[count] = cells_[count + 1] = {0, static_cast<uint32_t>(children_.size())};
 }
 
 void FrozenGraph::index_ops() {
   uint32_t ops = 0;
-  for (uint32_t op : op_at_) ops = std::max(ops, op + 1);
+  for (size_t i = 0; i + 1 < groups_.size(); ++i) ops = std::max(ops, groups_[i].op + 1);
   op_begin_.assign(ops + 1, 0);
-  for (uint32_t op : op_at_) ++op_begin_[op + 1];
+  for (size_t i = 0; i + 1 < groups_.size(); ++i)
+    op_begin_[groups_[i].op + 1] += groups_[i + 1].begin - groups_[i].begin;
   prefix_sum(op_begin_);
+  by_op_.resize(nodes_.size()), op_place_.resize(nodes_.size());
   std::vector<uint32_t> next(op_begin_.begin(), op_begin_.end() - 1);
-  by_op_.resize(nodes_.size());
-  for (size_t i = 0; i < nodes_.size(); ++i) by_op_[next[op_at_[i]]++] = nodes_[i];
+  for (size_t i = 0; i + 1 < groups_.size(); ++i)
+    for (uint32_t place = groups_[i].begin; place < groups_[i + 1].begin; ++place) {
+      const uint32_t at = next[groups_[i].op]++;
+      by_op_[at] = nodes_[place], op_place_[at] = place;
+    }
 }
 
 void FrozenGraph::index_uses() {
@@ -79,21 +116,12 @@ void FrozenGraph::index_uses() {
   for_each_use([&](uint32_t child, NodeId node) { uses_[next[child]++] = node; });
 }
 
-std::span<const NodeId> FrozenGraph::nodes(ClassId id, uint32_t op) const {
-  const uint32_t *first = op_at_.data() + class_begin_[id.value], *last = op_at_.data() + class_begin_[id.value + 1];
-  if (last - first > 8) first = std::lower_bound(first, last, op);
-  while (first != last && *first < op) ++first;
-  const uint32_t* end = first;
-  if (last - first > 16)
-    end = std::upper_bound(first, last, op);
-  else
-    while (end != last && *end == op) ++end;
-  return {nodes_.data() + (first - op_at_.data()), nodes_.data() + (end - op_at_.data())};
+std::span<const NodeId> FrozenGraph::nodes_of_op(uint32_t op) const {
+  return op + 1 < op_begin_.size() ? row(by_op_, op_begin_, op) : std::span<const NodeId>();
 }
 
-std::span<const NodeId> FrozenGraph::nodes_of_op(uint32_t op) const {
-  if (op + 1 >= op_begin_.size()) return {};
-  return row(by_op_, op_begin_, op);
+std::span<const NodeId> FrozenGraph::uses(ClassId id) const {
+  return use_begin_.empty() ? std::span<const NodeId>() : row(uses_, use_begin_, id.value);
 }
 
 std::span<const NodeId> FrozenGraph::uses(ClassId id, uint32_t op) const {

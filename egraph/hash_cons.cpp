@@ -4,35 +4,46 @@
 
 namespace weft::egraph {
 
-void HashCons::place(Entry entry) {
-  size_t i = entry.hash & mask_;
+uint64_t NodeKey::hash_children(std::span<const ClassId> children) {
+  uint64_t h = children.size();
+  for (ClassId child : children) h = ((h ^ child.value) * 0xff51afd7ed558ccdull) ^ (h >> 29);
+  h ^= h >> 32;
+  return h | uint64_t{3} << kIdBits;
+}
+
+uint64_t HashCons::Entry::hash() const {
+  NodeKey key(SymbolId(symbol), {});
+  key.children = children;
+  return key.hash();
+}
+
+void HashCons::place(uint64_t hash, const Entry& entry) {
+  size_t i = home(hash);
   while (entries_[i].node != kEmpty) i = (i + 1) & mask_;
   entries_[i] = entry;
 }
 
 void HashCons::grow() {
-  const size_t capacity = entries_.empty() ? 16 : entries_.size() * 2;
-  const std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(capacity, Entry{0, kEmpty}));
-  mask_ = capacity - 1;
+  const size_t capacity = entries_.size() * 2;
+  const std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(capacity, Entry{0, 0, kEmpty}));
+  mask_ = capacity - 1, --shift_;
   for (const Entry& entry : old)
-    if (entry.node != kEmpty) place(entry);
+    if (entry.node != kEmpty) place(entry.hash(), entry);
 }
 
-void HashCons::insert(uint32_t hash, uint32_t node) {
-  if ((size_ + 1) * 5 > entries_.size() * 3) grow();
-  place({hash, node});
+void HashCons::insert(const NodeKey& key, uint32_t node) {
+  if (full()) grow();
+  place(key.hash(), {key.children, key.symbol, node});
   ++size_;
 }
 
-bool HashCons::erase(uint32_t hash, uint32_t node) {
-  if (entries_.empty()) return false;
-  size_t hole = hash & mask_;
+bool HashCons::erase(const NodeKey& key, uint32_t node) {
+  size_t hole = home(key.hash());
   for (; entries_[hole].node != node; hole = (hole + 1) & mask_)
     if (entries_[hole].node == kEmpty) return false;
   // Entries behind the hole move into it where that brings them no further than their home.
   for (size_t i = (hole + 1) & mask_; entries_[i].node != kEmpty; i = (i + 1) & mask_) {
-    const size_t home = entries_[i].hash & mask_;
-    if (((i - home) & mask_) >= ((i - hole) & mask_)) {
+    if (((i - home(entries_[i].hash())) & mask_) >= ((i - hole) & mask_)) {
       entries_[hole] = entries_[i];
       hole = i;
     }

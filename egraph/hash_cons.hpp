@@ -1,40 +1,96 @@
 #pragma once
-// Open addressing over node ids, with the hash beside each: 8 bytes an entry, deletion without tombstones.
+// Open addressing over node ids, with the whole key of small nodes in the entry: 16 bytes, deletion without tombstones.
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "egraph/symbol.hpp"
 
 namespace weft::egraph {
 
-/// A set of node ids by hash; what equality means is the caller's.
+/// What makes a node: its symbol and its children. Up to two children stand in the key itself, so that comparing keys
+/// compares nodes; of more it holds a hash, and who looks must compare the children too.
+struct NodeKey {
+  static constexpr uint32_t kIdBits = 30;  ///< class ids are below 2^30; the two bits above tell the number of children
+
+  NodeKey(SymbolId of, std::span<const ClassId> of_children) : symbol(of.value) {
+    switch (of_children.size()) {
+      case 0:
+        break;
+      case 1:
+        children = pack(of_children[0].value, 0, 1);
+        break;
+      case 2:
+        children = pack(of_children[0].value, of_children[1].value, 2);
+        break;
+      default:
+        children = hash_children(of_children);
+    }
+  }
+  /// Of at most two children; those beyond the count are 0.
+  NodeKey(SymbolId of, uint32_t first, uint32_t second, uint32_t count)
+      : children(pack(first, second, count)), symbol(of.value) {}
+
+  /// The children are hashed, not held.
+  bool hashed() const { return static_cast<uint32_t>(children) >= 3u << kIdBits; }
+  uint64_t hash() const { return (children ^ symbol * 0xd6e8feb86659fd93ull) * 0x9e3779b97f4a7c15ull; }
+
+  uint64_t children = 0;
+  uint32_t symbol;
+
+ private:
+  static uint64_t pack(uint64_t low, uint64_t high, uint64_t count) { return low | count << kIdBits | high << 32; }
+  static uint64_t hash_children(std::span<const ClassId> children);
+};
+
+/// A set of node ids by key. Where keys are hashed, what equality means is the caller's.
 class HashCons {
  public:
   static constexpr uint32_t kEmpty = 0xffffffffu;
 
-  /// The entry of this hash for which equal(node) holds, or kEmpty.
+  /// The entry of this key, of a hashed one that for which equal(node) holds, or kEmpty.
   template <typename Equal>
-  uint32_t find(uint32_t hash, Equal&& equal) const {
-    if (entries_.empty()) return kEmpty;
-    for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
-      const Entry& entry = entries_[i];
+  uint32_t find(const NodeKey& key, Equal&& equal) const {
+    const Entry* const entries = entries_.data();
+    for (size_t i = home(key.hash());; i = (i + 1) & mask_) {
+      const Entry& entry = entries[i];
+      if (entry.children == key.children && entry.symbol == key.symbol &&
+          (!key.hashed() || entry.node == kEmpty || equal(entry.node)))
+        return entry.node;
       if (entry.node == kEmpty) return kEmpty;
-      if (entry.hash == hash && equal(entry.node)) return entry.node;
     }
   }
-  void insert(uint32_t hash, uint32_t node);
-  /// Removes the entry of this hash and node. False where there is none.
-  bool erase(uint32_t hash, uint32_t node);
+  /// The entry of this key, which is not hashed, or kEmpty.
+  uint32_t find(const NodeKey& key) const {
+    const Entry* const entries = entries_.data();
+    for (size_t i = home(key.hash());; i = (i + 1) & mask_) {
+      const Entry& entry = entries[i];  // an empty one may look like the key: kEmpty is right then too
+      if (entry.children == key.children && entry.symbol == key.symbol) return entry.node;
+      if (entry.node == kEmpty) return kEmpty;
+    }
+  }
+  void insert(const NodeKey& key, uint32_t node);
+  /// Removes the entry of this key and node. False where there is none.
+  bool erase(const NodeKey& key, uint32_t node);
   size_t size() const { return size_; }
-  size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
+  size_t bytes() const { return entries_.size() * sizeof(Entry); }
+  /// What bytes() will be after one more insertion.
+  size_t bytes_of_next() const { return full() ? 2 * bytes() : bytes(); }
 
  private:
   struct Entry {
-    uint32_t hash, node;
+    uint64_t children;
+    uint32_t symbol, node;
+    uint64_t hash() const;
   };
+  size_t home(uint64_t hash) const { return hash >> shift_; }
+  bool full() const { return (size_ + 1) * 5 > entries_.size() * 3; }
   void grow();
-  void place(Entry entry);
-  std::vector<Entry> entries_;  // a power of two
-  size_t size_ = 0, mask_ = 0;
+  void place(uint64_t hash, const Entry& entry);
+  std::vector<Entry> entries_ = std::vector<Entry>(16, Entry{0, 0, kEmpty});  // a power of two
+  size_t size_ = 0, mask_ = 15;
+  uint32_t shift_ = 60;  // 64 - log2(entries)
 };
 
 }  // namespace weft::egraph

@@ -39,6 +39,8 @@ class RuleHost {
     return Refusal{"no builder"};
   }
   /// Asked before a rule's result is merged with the matched root; a refusal skips the match (types that differ).
+  /// False: can_merge refuses nothing and need not be asked, which is faster.
+  virtual bool may_refuse() const { return true; }
   virtual std::optional<Refusal> can_merge(const EGraph& graph, ClassId root, ClassId made) {
     (void)graph, (void)root, (void)made;
     return std::nullopt;

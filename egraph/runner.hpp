@@ -99,7 +99,9 @@ class Runner {
   std::vector<Rule> rules_;
   std::vector<CompiledRule> compiled_;
   RuleHost* host_;
-  RuleHost default_host_;
+  struct NoHost : RuleHost {
+    bool may_refuse() const override { return false; }
+  } default_host_;
 };
 
 }  // namespace weft::egraph

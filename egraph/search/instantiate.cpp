@@ -9,7 +9,7 @@ namespace weft::egraph {
 using Kind = Template::Node::Kind;
 using Part = Template::Part;
 
-TemplateProgram::TemplateProgram(const Template& source) : source_(source) {
+TemplateProgram::TemplateProgram(const Template& source, uint32_t registers) : source_(source), registers_(registers) {
   const std::vector<Template::Node>& parts = source_.parts();
   body_.resize(parts.size()), lists_.resize(parts.size()), values_.resize(parts.size());
   for (Part part = 0; part < parts.size(); ++part) {
@@ -29,52 +29,60 @@ TemplateProgram::TemplateProgram(const Template& source) : source_(source) {
 }
 
 void TemplateProgram::plan_plain() {
-  std::vector<Operand> operand_of;
+  std::vector<uint32_t> value_of;  // per part
   for (const Template::Node& node : source_.parts()) {
     if (node.kind == Kind::variable) {
-      operand_of.push_back({true, node.number});
+      value_of.push_back(node.number);
       continue;
     }
     if (node.kind != Kind::apply || node.children.size() > kMaxArity || steps_.size() == kMaxSteps) return;
-    operand_of.push_back({false, static_cast<uint32_t>(steps_.size())});
-    Step step{SymbolId(node.number), {}};
-    for (Part child : node.children) step.children.push_back(operand_of[child]);
-    steps_.push_back(std::move(step));
+    value_of.push_back(registers_ + static_cast<uint32_t>(steps_.size()));
+    Step step{SymbolId(node.number),
+              static_cast<uint32_t>(node.children.size()),
+              static_cast<uint32_t>(operands_.size()),
+              {},
+              {}};
+    for (size_t i = 0; i < std::min<size_t>(step.count, 2); ++i)
+      step.operand[i] = value_of[node.children[i]], step.mask[i] = ~0u;
+    for (Part child : node.children) operands_.push_back(value_of[child]);
+    steps_.push_back(step);
   }
-  for (Part root : source_.roots()) step_roots_.push_back(operand_of[root]);
+  for (Part root : source_.roots()) root_values_.push_back(value_of[root]);
   plain_ = true;
+  single_ = root_values_.size() == 1 && (steps_.empty() || root_values_[0] + 1 == value_count());
 }
 
-void TemplateProgram::build_plain(EGraph& graph, const uint32_t* variables, std::vector<ClassId>& made) const {
-  ClassId values[kMaxSteps], children[kMaxArity];
-  const auto value = [&](Operand operand) {
-    return operand.variable ? ClassId(variables[operand.number]) : values[operand.number];
-  };
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    ClassId* end = children;
-    for (Operand operand : steps_[i].children) *end++ = value(operand);
-    values[i] = EGraph::class_alias(graph.add_node(steps_[i].symbol, {children, end}));
-  }
+std::span<const ClassId> TemplateProgram::children_of(const Step& step, const ClassId* values, Children& room) const {
+  for (uint32_t i = 0; i < step.count; ++i) room.at[i] = values[operands_[step.first + i]];
+  return {room.at, step.count};
+}
+
+NodeId TemplateProgram::lookup_wide(const EGraph& graph, const Step& step, const ClassId* values) const {
+  Children room;
+  const std::span<const ClassId> children = children_of(step, values, room);
+  return graph.lookup_canonical(NodeKey(step.symbol, children), children);
+}
+
+ClassId TemplateProgram::add(EGraph& graph, const Step& step, const ClassId* values) const {
+  Children room;
+  const std::span<const ClassId> children = children_of(step, values, room);
+  return graph.find(EGraph::class_alias(graph.add_canonical(NodeKey(step.symbol, children), children)));
+}
+
+/// Adds what the last step stands for to the class of the root.
+bool TemplateProgram::append(EGraph& graph, const ClassId* values, ClassId root, Reason reason) const {
+  Children room;
+  const std::span<const ClassId> children = children_of(steps_.back(), values, room);
+  return graph.add_to_class(root, NodeKey(steps_.back().symbol, children), children, reason);
+}
+
+void TemplateProgram::build_plain(EGraph& graph, ClassId* values, std::vector<ClassId>& made) const {
+  ClassId* value = values + registers_;
+  Children room;
+  for (const Step& step : steps_)
+    *value++ = EGraph::class_alias(graph.add_node(step.symbol, children_of(step, values, room)));
   made.clear();
-  for (Operand root : step_roots_) made.push_back(value(root));
-}
-
-bool TemplateProgram::stands(const EGraph& graph, const FrozenGraph& frozen, const ClassId* variables,
-                             const ClassId* roots) const {
-  ClassId values[kMaxSteps], children[kMaxArity];
-  const auto value = [&](Operand operand) {
-    return operand.variable ? variables[operand.number] : values[operand.number];
-  };
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    ClassId* end = children;
-    for (Operand operand : steps_[i].children) *end++ = value(operand);
-    const NodeId node = graph.lookup_canonical(steps_[i].symbol, {children, end});
-    if (!node.valid()) return false;
-    values[i] = frozen.class_of(node);
-  }
-  for (Operand root : step_roots_)
-    if (value(root) != *roots++) return false;
-  return true;
+  for (uint32_t root : root_values_) made.push_back(values[root]);
 }
 
 std::optional<Refusal> TemplateProgram::build(EGraph& graph, RuleHost* host, const Substitution& match,

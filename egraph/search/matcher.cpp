@@ -1,6 +1,7 @@
 #include "egraph/search/matcher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::egraph {
 
@@ -45,8 +46,7 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
       rule_(rule),
       since_(since),
       right_(right && right->plain() ? right : nullptr),
-      registers_(program.registers),
-      roots_(program.root_register.size()),
+      registers_(right_ ? right_->value_count() : program.registers),
       nodes_(program.applications),
       slots_(program.slots),
       reader_(program, frozen_),
@@ -55,145 +55,201 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
 size_t Matcher::candidate_count(const Program& program, const FrozenGraph& frozen) {
   const Step& first = program.steps.front();
   if (first.kind == Step::Kind::every_class) return frozen.class_count();
-  return first.op == Pattern::kAnyOp ? frozen.node_count() : frozen.nodes_of_op(first.op).size();
+  return first.op == Pattern::kAnyOp ? frozen.node_count() : frozen.places_of_op(first.op).size();
+}
+
+[[gnu::always_inline]] inline bool Matcher::bind(const Step& step, std::span<const ClassId> children) {
+  if (step.binary) return children.size() == 2 && bind(step.pair[0], children[0]) && bind(step.pair[1], children[1]);
+  if (step.any_children) return true;
+  if (children.size() != step.children.size()) return false;
+  const ClassId* child = children.data();
+  for (const Step::Child& wanted : step.children)
+    if (!bind(wanted, *child++)) return false;
+  return true;
+}
+
+[[gnu::always_inline]] inline void Matcher::go_deeper(size_t index, NodeId node, bool is_new) {
+  const Step& step = program_.steps[index];
+  nodes_[step.application] = node;
+  fresh_ += is_new;
+  if (index + 1 == program_.steps.size()) {
+    yield();
+  } else {
+    const Step& below = program_.steps[index + 1];
+    if (fresh_ != 0 || !below.ends_at_old || frozen_.newest(registers_[below.from]) > since_) scan(index + 1);
+  }
+  fresh_ -= is_new;
+}
+
+/// Binds the node at a place, if it fits, and goes on with the next step.
+[[gnu::always_inline]] inline void Matcher::accept(size_t index, const Step& step, uint32_t place) {
+  const NodeId node = frozen_.node_at(place);
+  const std::span<const ClassId> children = frozen_.children_at(place);
+  if (step.own != kNone) registers_[step.own] = frozen_.class_of(node);
+  if (!bind(step, children)) return;
+  const bool is_new = frozen_.changed_at(place) > since_;
+  if (!step.asks) return go_deeper(index, node, is_new);
+  const size_t mark = slots_.mark();
+  if (fits(step, node, children)) go_deeper(index, node, is_new);
+  slots_.undo(mark);
 }
 
 MatchBlock Matcher::run(size_t begin, size_t end, uint64_t max_bindings, uint64_t max_matches) {
   block_ = {};
   max_bindings_ = max_bindings, max_matches_ = max_matches;
+  budget_ = 0, fresh_ = 0;
   const Step& first = program_.steps.front();
   if (first.kind == Step::Kind::every_class) {
-    for (ClassId id : frozen_.classes().subspan(begin, end - begin)) {
-      if (stopped()) break;
-      fresh_ = frozen_.newest(id) > since_;
-      registers_[first.own] = id;
-      next(0);
+    run_classes(frozen_.classes().subspan(begin, end - begin));
+  } else {
+    const bool any = first.op == Pattern::kAnyOp, only_new = must_be_new(first);
+    const uint32_t* const places = any ? nullptr : frozen_.places_of_op(first.op).data();
+    for (size_t i = begin; i < end && go_on(); ++i) {
+      const uint32_t place = any ? static_cast<uint32_t>(i) : places[i];
+      if (!only_new || frozen_.changed_at(place) > since_) accept(0, first, place);
     }
-    return std::move(block_);
   }
-  const std::span<const NodeId> all = first.op == Pattern::kAnyOp ? frozen_.nodes() : frozen_.nodes_of_op(first.op);
-  fresh_ = 0;
-  const bool only_new = must_be_new(first);
-  for (NodeId node : all.subspan(begin, end - begin)) {
-    if (stopped()) break;
-    if (only_new && frozen_.changed(node) <= since_) continue;
-    try_node(0, node);
-  }
+  block_.bindings -= budget_;
   return std::move(block_);
 }
 
-bool Matcher::stopped() {
-  if (++block_.bindings > max_bindings_) block_.cut = true;
-  if ((block_.bindings & 4095) == 0 && context_.late()) block_.cut = true;
-  return block_.cut;
+void Matcher::run_classes(std::span<const ClassId> candidates) {
+  for (ClassId id : candidates) {
+    if (!go_on()) return;
+    fresh_ = frozen_.newest(id) > since_;
+    registers_[program_.steps.front().own] = id;
+    if (program_.steps.size() == 1)
+      yield();
+    else
+      scan(1);
+  }
 }
 
-void Matcher::next(size_t step) {
-  if (++step == program_.steps.size())
-    yield();
-  else
-    scan(step);
+/// Called when a binding finds the budget at its end.
+bool Matcher::renew_budget() {
+  constexpr uint64_t kBindingsBetweenLooks = 4096;
+  budget_ = 0;
+  if (!block_.cut && (block_.bindings >= max_bindings_ || context_.late())) block_.cut = true, ++block_.bindings;
+  if (block_.cut) return false;
+  const uint64_t granted = std::min(kBindingsBetweenLooks, max_bindings_ - block_.bindings);
+  block_.bindings += granted;
+  budget_ = static_cast<int64_t>(granted) - 1;
+  return true;
+}
+
+void Matcher::cut() {
+  block_.cut = true;
+  block_.bindings -= std::exchange(budget_, 0);
 }
 
 /// Whether this step has to bind a new node because no earlier one did and no later one can.
 bool Matcher::must_be_new(const Step& step) const {
-  return fresh_ == 0 && !step.later_unknown &&
-         std::none_of(step.later_known.begin(), step.later_known.end(),
-                      [&](uint32_t reg) { return frozen_.newest(registers_[reg]) > since_; });
+  if (fresh_ != 0 || step.later_unknown) return false;
+  for (uint32_t reg : step.later_known)
+    if (frozen_.newest(registers_[reg]) > since_) return false;
+  return true;
 }
 
 void Matcher::scan(size_t index) {
   const Step& step = program_.steps[index];
   const ClassId from = registers_[step.from];
-  const bool only_new = must_be_new(step);
-  if (step.kind == Step::Kind::down) {
-    if (only_new && frozen_.newest(from) <= since_) return;
-    scan_list<false>(index, step.op == Pattern::kAnyOp ? frozen_.nodes(from) : frozen_.nodes(from, step.op), only_new);
-  } else {
-    scan_list<true>(index, step.op == Pattern::kAnyOp ? frozen_.uses(from) : frozen_.uses(from, step.op), only_new);
-  }
-}
-
-template <bool kUp>
-void Matcher::scan_list(size_t index, std::span<const NodeId> candidates, bool only_new) {
-  const Step& step = program_.steps[index];
-  for (NodeId node : candidates) {
-    if (stopped()) return;
-    if (only_new && frozen_.changed(node) <= since_) {
-      if (kUp || step.op == Pattern::kAnyOp) continue;
+  const bool only_new = must_be_new(step), any = step.op == Pattern::kAnyOp;
+  if (step.kind == Step::Kind::up) return scan_up(index, from, only_new);
+  const FrozenGraph::Range range = any ? frozen_.members(from) : frozen_.members(from, step.op);
+  const auto [begin, end] = range;
+  if (step.binary && !step.asks && !any && index + 1 == program_.steps.size()) return scan_last(step, range, only_new);
+  for (uint32_t place = begin; place != end; ++place) {
+    if (only_new && frozen_.changed_at(place) <= since_) {
+      if (any) continue;
       return;  // members of one op stand newest first
     }
-    if constexpr (kUp) {
-      const std::span<const ClassId> children = frozen_.children(node);
-      if (step.position >= children.size() || children[step.position] != registers_[step.from]) continue;
-    }
-    try_node(index, node);
+    if (!go_on()) return;
+    accept(index, step, place);
   }
 }
 
-void Matcher::try_node(size_t index, NodeId node) {
+/// The loop that most searches spend their time in: the last step, of a node of two children about which nobody asks.
+void Matcher::scan_last(const Step& step, FrozenGraph::Range range, bool only_new) {
+  const Step::Child first = step.pair[0], second = step.pair[1];
+  ClassId *const left = &registers_[first.reg], *const right = &registers_[second.reg];
+  NodeId* const bound = &nodes_[step.application];
+  const bool all = fresh_ != 0 || since_ == 0;
+  for (uint32_t place = range.begin; place != range.end; ++place) {
+    const bool is_new = frozen_.changed_at(place) > since_;
+    if (only_new && !is_new) return;  // members of one op stand newest first
+    if (!go_on()) return;
+    if (!all && !is_new) continue;
+    const std::span<const ClassId> children = frozen_.children_at(place);
+    if (children.size() != 2) continue;
+    if (!first.compare)
+      *left = children[0];
+    else if (*left != children[0])
+      continue;
+    if (!second.compare)
+      *right = children[1];
+    else if (*right != children[1])
+      continue;
+    *bound = frozen_.node_at(place);
+    take_match();
+  }
+}
+
+void Matcher::scan_up(size_t index, ClassId from, bool only_new) {
   const Step& step = program_.steps[index];
-  const std::span<const ClassId> children = frozen_.children(node);
-  if (!step.any_children && children.size() != step.children.size()) return;
-  if (step.own != kNone) registers_[step.own] = frozen_.class_of(node);
-  if (!bind_children(step, children)) return;
+  for (NodeId node : step.op == Pattern::kAnyOp ? frozen_.uses(from) : frozen_.uses(from, step.op)) {
+    if (!go_on()) return;
+    const uint32_t place = frozen_.place_of(node);
+    if (only_new && frozen_.changed_at(place) <= since_) continue;
+    const std::span<const ClassId> children = frozen_.children_at(place);
+    if (step.position < children.size() && children[step.position] == from) accept(index, step, place);
+  }
+}
+
+/// Whether a node passes what is more than children and op.
+bool Matcher::fits(const Step& step, NodeId node, std::span<const ClassId> children) {
   if (step.equal_to != kNone) {
     const std::span<const ClassId> same = frozen_.children(nodes_[step.equal_to]);
-    if (!std::equal(children.begin(), children.end(), same.begin(), same.end())) return;
+    if (!std::equal(children.begin(), children.end(), same.begin(), same.end())) return false;
   }
-  const size_t mark = slots_.mark();
-  if (step.matcher != kNone && !context_.host->match(step.matcher, frozen_.symbol(node), slots_)) {
-    slots_.undo(mark);
-    return;
-  }
-  nodes_[step.application] = node;
-  const bool is_new = frozen_.changed(node) > since_;
-  fresh_ += is_new;
-  next(index);
-  fresh_ -= is_new;
-  slots_.undo(mark);
+  return step.matcher == kNone || context_.host->match(step.matcher, frozen_.symbol(node), slots_);
 }
 
-bool Matcher::bind_children(const Step& step, std::span<const ClassId> children) {
-  for (size_t i = 0; i < step.children.size(); ++i) {
-    const Step::Child& child = step.children[i];
-    if (!child.compare)
-      registers_[child.reg] = children[i];
-    else if (registers_[child.reg] != children[i])
-      return false;
-  }
-  return true;
-}
-
-void Matcher::yield() {
-  if (fresh_ == 0 && since_ != 0) return;
+void Matcher::take_match() {
   if (rule_.guard) {
     write(match_.data());
     if (!rule_.guard(*context_.graph, reader_.read(match_))) return;
   }
   ++block_.found;
-  if (right_ && stands()) return;
-  if (block_.count >= max_matches_) {
-    block_.cut = true;
-    return;
-  }
+  if (right_ && right_->stands(*context_.graph, frozen_, registers_.data(), program_.root_class.data())) return;
+  if (block_.count >= max_matches_) return cut();
   ++block_.count;
-  const size_t end = block_.matches.size();
-  block_.matches.resize(end + program_.width());
-  write(block_.matches.data() + end);
+  if (right_)
+    write_brief(block_.matches.add(program_.brief_width()));
+  else
+    write(block_.matches.add(program_.width()));
 }
 
-bool Matcher::stands() {
-  for (size_t i = 0; i < roots_.size(); ++i)
-    roots_[i] = program_.root_register[i] != kNone ? registers_[program_.root_register[i]]
-                                                   : frozen_.class_of(nodes_[program_.root_application[i]]);
-  return right_->stands(*context_.graph, frozen_, registers_.data(), roots_.data());
+void Rows::grow(size_t count) {
+  capacity_ = std::max({2 * capacity_, size_ + count, size_t{256}});
+  auto larger = std::make_unique_for_overwrite<uint32_t[]>(capacity_);
+  std::copy_n(data_.get(), size_, larger.get());
+  data_ = std::move(larger);
 }
 
 void Matcher::write(uint32_t* at) const {
   for (uint32_t v = 0; v < program_.variables; ++v) *at++ = registers_[v].value;
   for (NodeId node : nodes_) *at++ = node.value;
   for (uint32_t value : slots_.values()) *at++ = value;
+}
+
+void Matcher::write_brief(uint32_t* at) const {
+  const ClassId* const registers = registers_.data();
+  for (uint32_t v = 0, count = program_.variables; v < count; ++v) *at++ = registers[v].value;
+  const uint32_t* application = program_.root_application.data();
+  for (uint32_t reg : program_.root_register) {
+    *at++ = reg != kNone ? registers[reg].value : nodes_[*application].value;
+    ++application;
+  }
 }
 
 }  // namespace weft::egraph

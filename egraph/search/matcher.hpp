@@ -2,7 +2,9 @@
 // Runs compiled patterns over a frozen graph, in blocks of candidate roots.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "egraph/frozen.hpp"
@@ -40,19 +42,36 @@ struct SearchContext {
   }
 };
 
-/// The matches of one block of candidates.
+/// Numbers one after another, without zeroing room that is about to be written.
+class Rows {
+ public:
+  uint32_t* add(size_t count) {
+    if (size_ + count > capacity_) grow(count);
+    return data_.get() + std::exchange(size_, size_ + count);
+  }
+  const uint32_t* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  void grow(size_t count);
+  std::unique_ptr<uint32_t[]> data_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+/// The matches of one block of candidates, one after another: Program::width numbers each, or of a brief rule
+/// Program::brief_width.
 struct MatchBlock {
-  std::vector<uint32_t> matches;  ///< Program::width numbers each
-  uint64_t count = 0;             ///< matches in the list
-  uint64_t found = 0;             ///< also those dropped because their right side already stands
-  uint64_t bindings = 0;          ///< candidates tried
-  bool cut = false;               ///< a bound stopped it: the list is not complete
+  Rows matches;
+  uint64_t count = 0;     ///< matches in the list
+  uint64_t found = 0;     ///< also those dropped because their right side already stands
+  uint64_t bindings = 0;  ///< candidates tried
+  bool cut = false;       ///< a bound stopped it: the list is not complete
 };
 
 class Matcher {
  public:
-  /// Only matches with a node changed after epoch `since` are reported. `right`, where given, drops matches whose
-  /// right side already stands.
+  /// Only matches with a node changed after epoch `since` are reported. `right`, where given and plain, drops matches
+  /// whose right side already stands, and makes the rule brief.
   Matcher(const Program& program, const SearchContext& context, const Rule& rule, const TemplateProgram* right,
           uint32_t since);
 
@@ -61,17 +80,31 @@ class Matcher {
   MatchBlock run(size_t begin, size_t end, uint64_t max_bindings, uint64_t max_matches);
 
  private:
-  void next(size_t step);
+  void run_classes(std::span<const ClassId> candidates);
   void scan(size_t step);
-  template <bool kUp>
-  void scan_list(size_t step, std::span<const NodeId> candidates, bool only_new);
+  void scan_up(size_t step, ClassId from, bool only_new);
+  void scan_last(const Step& step, FrozenGraph::Range range, bool only_new);
   bool must_be_new(const Step& step) const;
-  void try_node(size_t step, NodeId node);
-  bool bind_children(const Step& step, std::span<const ClassId> children);
-  void yield();
-  bool stands();
+  void accept(size_t index, const Step& step, uint32_t place);
+  bool bind(const Step& step, std::span<const ClassId> children);
+  bool bind(const Step::Child& wanted, ClassId child) {
+    ClassId& bound = registers_[wanted.reg];
+    if (wanted.compare) return bound == child;
+    bound = child;
+    return true;
+  }
+  void go_deeper(size_t index, NodeId node, bool is_new);
+  bool fits(const Step& step, NodeId node, std::span<const ClassId> children);
+  void yield() {
+    if (fresh_ != 0 || since_ == 0) take_match();
+  }
+  void take_match();
   void write(uint32_t* at) const;
-  bool stopped();
+  void write_brief(uint32_t* at) const;
+  /// One more binding; false where the search ends. Looks at bounds and clock in between.
+  bool go_on() { return budget_-- > 0 || renew_budget(); }
+  bool renew_budget();
+  void cut();
 
   const Program& program_;
   const FrozenGraph& frozen_;
@@ -79,13 +112,14 @@ class Matcher {
   const Rule& rule_;
   const uint32_t since_;
   const TemplateProgram* const right_;
-  std::vector<ClassId> registers_, roots_;
+  std::vector<ClassId> registers_;
   std::vector<NodeId> nodes_;
   AttributeBindings slots_;
   MatchReader reader_;
   std::vector<uint32_t> match_;
   uint32_t fresh_ = 0;  // nodes bound so far that are new
   uint64_t max_bindings_ = 0, max_matches_ = 0;
+  int64_t budget_ = 0;  // bindings up to the next look at the bounds: counted already, not made yet
   MatchBlock block_;
 };
 

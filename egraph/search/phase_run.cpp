@@ -10,7 +10,6 @@ namespace weft::egraph {
 
 namespace {
 constexpr size_t kReasonsKept = 4;
-constexpr size_t kStepsBetweenClockReads = 256;
 
 /// Sets the graph's limits for the life of a phase.
 class LimitGuard {
@@ -35,6 +34,7 @@ PhaseRun::PhaseRun(EGraph& graph, std::vector<CompiledRule>& rules, RuleHost& ho
     for (const auto& [rule, own] : phase.rule_backoff)
       if (rule == index) backoff = own;
     states_.push_back({&rules[index], index, backoff});
+    needs_uses_ |= !rules[index].brief() || rules[index].rule->guard || rules[index].program.climbs();
     RuleReport rule_report;
     rule_report.name = rules[index].rule->name, rule_report.origin = rules[index].rule->origin;
     report_.rules.push_back(std::move(rule_report));
@@ -64,9 +64,9 @@ bool PhaseRun::iterate() {
   held_back_ = false;
   const uint64_t version = graph_.version();
   Clock::time_point start = Clock::now();
-  const FrozenGraph frozen(graph_);
+  frozen_.take(graph_, needs_uses_);
   graph_.next_epoch();
-  context_.frozen = &frozen, context_.graph = &graph_, context_.host = &host_;
+  context_.frozen = &frozen_, context_.graph = &graph_, context_.host = &host_;
   std::vector<RuleSearch> searches = make_searches();
   SearchLimits limits;
   if (phase_.limits.fuel) limits.fuel = phase_.limits.fuel - std::min(report_.fuel, phase_.limits.fuel);
@@ -75,7 +75,7 @@ bool PhaseRun::iterate() {
   if (cut != StopReason::saturated) stop_by(cut);
   settle_searches(searches);
   now_.search_seconds = seconds_since(start), start = Clock::now();
-  apply_all(frozen, searches);
+  apply_all(frozen_, searches);
   now_.apply_seconds = seconds_since(start), start = Clock::now();
   const size_t nodes_made = graph_.id_bound();
   try {
@@ -188,38 +188,77 @@ void PhaseRun::note_growth(uint32_t rule, size_t before) {
                             static_cast<uint32_t>(graph_.id_bound())});
 }
 
+void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search) {
+  if (search.rule->brief()) return apply_plain(slot, search);
+  MatchReader reader(search.rule->program, frozen);
+  for_each_match(slot, search, [&](std::span<const uint32_t> match) { apply_match(slot, reader, match); });
+}
+
 /// Matches are applied newest root first: small new terms become equal before the larger ones above them are built,
 /// which on long associative chains makes twenty times fewer nodes that rebuild then finds congruent.
-void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search) {
-  MatchReader reader(search.rule->program, frozen);
-  const size_t width = search.rule->program.width();
+template <typename Apply>
+void PhaseRun::for_each_match(size_t slot, const RuleSearch& search, Apply&& apply) {
+  const size_t width = search.rule->width();
   for (auto block = search.blocks.rbegin(); block != search.blocks.rend(); ++block) {
+    const uint32_t* row = block->matches.data() + block->count * width;
     for (uint64_t i = block->count; i-- > 0;) {
       if (over_limit()) {
         report_.rules[slot].cut = held_back_ = true;
         return;
       }
-      apply_match(slot, reader, {block->matches.data() + i * width, width});
+      row -= width;
+      apply(std::span<const uint32_t>(row, width));
     }
   }
 }
 
+/// Whether nobody has to be asked and nothing to be told before the right side becomes a member of the root's class.
+bool PhaseRun::merges_directly(const TemplateProgram& right) const {
+  return right.single() && !graph_.analysis() && !graph_.records_merges() && !host_.may_refuse();
+}
+
+void PhaseRun::apply_plain(size_t slot, const RuleSearch& search) {
+  const TemplateProgram& right = *search.rule->right;
+  const uint32_t variables = search.rule->program.variables;
+  values_.resize(right.value_count());
+  const Reason reason{states_[slot].index};
+  if (!merges_directly(right)) {
+    return for_each_match(slot, search, [&](std::span<const uint32_t> match) {
+      const size_t nodes = graph_.id_bound();
+      for (uint32_t v = 0; v < variables; ++v) values_[v] = ClassId(match[v]);
+      right.build_plain(graph_, values_.data(), made_);
+      roots_.clear();
+      for (uint32_t root : match.subspan(variables)) roots_.push_back(NodeId(root));
+      merge_made(slot, nodes);
+    });
+  }
+  for_each_match(slot, search, [&](std::span<const uint32_t> match) {
+    const size_t nodes = graph_.id_bound();
+    for (uint32_t v = 0; v < variables; ++v) values_[v] = graph_.find(ClassId(match[v]));
+    const bool merged = right.merge_plain(graph_, values_.data(), ClassId(match[variables]), reason);
+    now_.merges += merged;
+    if (merged || graph_.id_bound() != nodes) ++report_.rules[slot].applied;
+  });
+}
+
 void PhaseRun::apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match) {
-  const size_t nodes = graph_.id_bound(), merges = now_.merges;
+  const size_t nodes = graph_.id_bound();
   if (std::optional<Refusal> refusal = make(states_[slot], reader, match))
     return refuse(slot, std::move(refusal->reason));
   reader.roots(match, roots_);
+  merge_made(slot, nodes);
+}
+
+/// Merges roots_ and made_.
+void PhaseRun::merge_made(size_t slot, size_t nodes_before) {
+  const size_t merges = now_.merges;
   if (!merge_roots(slot)) return;
-  if (graph_.id_bound() != nodes || now_.merges != merges) ++report_.rules[slot].applied;
+  if (graph_.id_bound() != nodes_before || now_.merges != merges) ++report_.rules[slot].applied;
 }
 
 /// Builds the right sides into made_.
 std::optional<Refusal> PhaseRun::make(RuleState& state, MatchReader& reader, std::span<const uint32_t> match) {
-  if (TemplateProgram* right = state.rule->right.get()) {
-    if (!right->plain()) return right->build(graph_, &host_, reader.read(match), made_);
-    right->build_plain(graph_, match.data(), made_);
-    return std::nullopt;
-  }
+  if (TemplateProgram* right = state.rule->right.get()) return right->build(graph_, &host_, reader.read(match), made_);
   const Substitution& substitution = reader.read(match);
   ApplyResult result = std::get<ApplyFunction>(state.rule->rule->applier)(graph_, substitution);
   if (Refusal* refusal = std::get_if<Refusal>(&result)) return std::move(*refusal);
@@ -305,14 +344,13 @@ void PhaseRun::apply_native(size_t slot, const FrozenGraph& frozen) {
 
 // --- limits ---------------------------------------------------------------------------------------------------
 
-/// Whether to stop applying; notes why. A search that was cut still has its matches applied, at no more fuel.
-bool PhaseRun::over_limit() {
-  if (applying_ends_) return true;
+/// Notes why applying ends. A search that was cut still has its matches applied, at no more fuel.
+void PhaseRun::check_limits() {
   const uint64_t made = graph_.id_bound() - nodes_made_at_start_;
   if (phase_.limits.fuel && !stop_ && report_.fuel + now_.fuel + made > phase_.limits.fuel)
     applying_ends_ = true, stop_by(StopReason::fuel);
-  if (++steps_ % kStepsBetweenClockReads == 0 && context_.late()) applying_ends_ = true, stop_by(StopReason::time);
-  return applying_ends_;
+  if (phase_.limits.fuel && ++steps_ % kStepsBetweenClockReads) return;
+  if (context_.late()) applying_ends_ = true, stop_by(StopReason::time);
 }
 
 /// The graph refused a node.

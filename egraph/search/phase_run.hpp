@@ -15,6 +15,7 @@ class PhaseRun {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr size_t kStepsBetweenClockReads = 256;
   struct RuleState {
     CompiledRule* rule;
     uint32_t index;  // in the runner
@@ -29,13 +30,23 @@ class PhaseRun {
   void settle_searches(std::vector<RuleSearch>& searches);
   void apply_all(const FrozenGraph& frozen, std::vector<RuleSearch>& searches);
   void apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search);
+  template <typename Apply>
+  void for_each_match(size_t slot, const RuleSearch& search, Apply&& apply);
+  void apply_plain(size_t slot, const RuleSearch& search);
+  bool merges_directly(const TemplateProgram& right) const;
   void apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match);
   void apply_native(size_t slot, const FrozenGraph& frozen);
   std::optional<Refusal> make(RuleState& state, MatchReader& reader, std::span<const uint32_t> match);
+  void merge_made(size_t slot, size_t nodes_before);
   bool merge_roots(size_t slot);
   void note_growth(uint32_t rule, size_t before);
   void refuse(size_t slot, std::string reason);
-  bool over_limit();
+  /// Whether to stop applying.
+  bool over_limit() {
+    if (!applying_ends_ && (phase_.limits.fuel || ++steps_ % kStepsBetweenClockReads == 0)) check_limits();
+    return applying_ends_;
+  }
+  void check_limits();
   void hit_room_limit();
   bool lift_bans();
   void stop_by(StopReason reason) { stop_ = stop_ ? stop_ : reason; }
@@ -50,6 +61,9 @@ class PhaseRun {
   std::optional<StopReason> stop_;
   std::vector<ClassId> made_;  // per root of the match at hand
   std::vector<NodeId> roots_;
+  std::vector<ClassId> values_;  // of a plain right side
+  FrozenGraph frozen_;
+  bool needs_uses_ = false;
   SearchContext context_;
   uint64_t nodes_made_at_start_ = 0;  // of the iteration
   size_t steps_ = 0;

@@ -33,6 +33,7 @@ class Compiler {
       const Pattern::Node& node = pattern_.parts()[root];
       program_.root_register.push_back(node.kind == Kind::variable ? node.number : kNone);
       program_.root_application.push_back(node.application);
+      program_.root_class.push_back(register_of(root));
     }
     check_all_bound();
     look_ahead();
@@ -124,11 +125,14 @@ class Compiler {
       else
         step.equal_to = first;
     }
+    step.asks = step.matcher != kNone || step.equal_to != kNone;
     for (Part child : n.children) {
       const uint32_t reg = register_of(child);
       step.children.push_back({bound(reg), reg});
       if (!bound(reg)) register_step_[reg] = index;
     }
+    step.binary = !step.any_children && step.children.size() == 2;
+    if (step.binary) std::copy(step.children.begin(), step.children.end(), step.pair);
     program_.steps.push_back(std::move(step));
   }
 
@@ -166,6 +170,7 @@ class Compiler {
         else
           step.later_unknown = true;
       }
+      step.ends_at_old = step.kind == Step::Kind::down && !step.later_unknown && step.later_known.empty();
     }
   }
 
@@ -176,6 +181,10 @@ class Compiler {
 };
 
 }  // namespace
+
+bool Program::climbs() const {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.kind == Step::Kind::up; });
+}
 
 Program compile(const Pattern& pattern) { return Compiler(pattern).run(); }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kBlock = 512;  // candidate roots
 constexpr size_t kWave = 64;    // blocks between two looks at the limits
+constexpr size_t kFew = 8192;   // candidates in a wave that are not worth waking a second thread
 
 struct Task {
   RuleSearch* search;
@@ -32,7 +33,7 @@ std::vector<Task> make_tasks(std::vector<RuleSearch>& searches, const FrozenGrap
 
 MatchBlock run_task(const Task& task, const SearchContext& context, uint64_t fuel, uint64_t bytes) {
   const CompiledRule& rule = *task.search->rule;
-  const uint64_t match_bytes = sizeof(uint32_t) * std::max<uint32_t>(rule.program.width(), 1);
+  const uint64_t match_bytes = sizeof(uint32_t) * std::max<uint32_t>(rule.width(), 1);
   const uint64_t room = bytes == UINT64_MAX ? UINT64_MAX : bytes / match_bytes;
   const uint64_t most = task.search->max_matches;
   try {
@@ -92,11 +93,18 @@ StopReason search_rules(std::vector<RuleSearch>& searches, const SearchContext& 
       if (!tasks[next].search->too_many) wave.push_back(&tasks[next]);
     std::vector<MatchBlock> blocks(wave.size());
     const uint64_t fuel = collector.fuel_left(), bytes = collector.bytes_left();
-    ForkJoin region;
-    tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) {
-      ForkJoin::Task task(region);
-      blocks[i] = run_task(*wave[i], context, fuel, bytes);
-    });
+    size_t candidates = 0;
+    for (const Task* task : wave) candidates += task->end - task->begin;
+    const auto run = [&](size_t i) { blocks[i] = run_task(*wave[i], context, fuel, bytes); };
+    if (candidates <= kFew) {
+      for (size_t i = 0; i < wave.size(); ++i) run(i);
+    } else {
+      ForkJoin region;
+      tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) {
+        ForkJoin::Task task(region);
+        run(i);
+      });
+    }
     for (size_t i = 0; i < wave.size(); ++i) {
       if (collector.stop == StopReason::saturated)
         collector.take(*wave[i], std::move(blocks[i]));

@@ -13,6 +13,7 @@ class MathFacts : public Analysis {
  public:
   explicit MathFacts(Terms& terms) : terms_(terms) {}
   std::optional<double> value(ClassId id) const { return values_[id.value]; }
+  void restore(const MathFacts& snapshot) { values_ = snapshot.values_; }
 
   void make(EGraph& graph, NodeId node, ClassId id) override {
     values_.resize(std::max<size_t>(values_.size(), id.value + 1));

@@ -184,6 +184,7 @@ TEST_CASE("an attribute slot bound twice must agree", "[egraph][rules]") {
 
 TEST_CASE("C++ appliers, guards, vetoes and native rules", "[egraph][rules]") {
   struct Host : Terms {
+    bool may_refuse() const override { return true; }
     std::optional<Refusal> can_merge(const EGraph& graph, ClassId root, ClassId) override {
       for (NodeId node : graph.nodes(root))
         if (name(graph.symbol(node)) == "locked") return Refusal{"locked"};

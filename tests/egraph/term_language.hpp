@@ -39,6 +39,7 @@ class Terms : public SymbolTable, public RuleHost {
     if (text.back() == '.') text.pop_back();
     return text;
   }
+  bool may_refuse() const override { return false; }
   /// A pattern's number is an attribute matcher: the index of the value.
   bool match(uint32_t matcher, SymbolId symbol, AttributeBindings&) const override {
     return attributes(symbol) == matcher;
