@@ -208,7 +208,8 @@ std::string RecordedSearch::term(NodeId node, uint32_t depth) const {
 
 RecordedPlan RecordedSearch::plan() const {
   const int threads = std::max(1, options_.threads);
-  RecordedPlan out{schedule(lower_direct(result_.lowered, targets_, threads), targets_, threads, may_contract(options_)), {}, {}};
+  RecordedPlan out{
+      schedule(lower_direct(result_.lowered, targets_, threads), targets_, threads, may_contract(options_)), {}, {}};
   const auto read_marks = [](std::vector<ir::Step>& steps, std::vector<NodeId>& nodes) {
     for (ir::Step& step : steps) {
       const size_t mark = step.source.rfind(kNodeMark);

@@ -27,7 +27,7 @@ TEST_CASE("an unknown backend is named in the error, with those that exist") {
     backends::backend("gpu");
     FAIL("no error");
   } catch (const Error& e) {
-    CHECK(e.code() == ErrorCode::not_found);
+    CHECK(e.code() == ErrorCode::invalid_argument);
     CHECK(e.message().find("'gpu'") != std::string::npos);
     CHECK(e.message().find("reference") != std::string::npos);
   }

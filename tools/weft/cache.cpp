@@ -65,9 +65,7 @@ void add_cache(CLI::App& app, Outcome&) {
   CLI::App* gc =
       add("gc", "remove entries that cannot be used here, left-over files, and the oldest entries beyond a size",
           &Cache::gc);
-  gc->add_option("--bytes", state->bytes, "size of plans to keep")
-      ->transform(whole_number())
-      ->capture_default_str();
+  gc->add_option("--bytes", state->bytes, "size of plans to keep")->transform(whole_number())->capture_default_str();
   gc->add_option("--packed-bytes", state->packed_bytes, "size of packed weights to keep")
       ->transform(whole_number())
       ->capture_default_str();
