@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/support/readable.hpp"
 #include "passes/pass_runner.hpp"
 
 namespace weft::passes {
@@ -41,17 +42,18 @@ void print_steps(std::string& out, const ir::Plan& plan, const std::vector<ir::S
 }  // namespace
 
 std::string print_plan(const ir::Plan& plan) {
-  std::string out = fmt::format(
-      "plan {}: {} steps, {} in the prologue, arena {} bytes (lower bound {}), {} ns estimated\n", plan.graph_name,
-      plan.steps.size(), plan.prologue.size(), plan.arena_bytes, plan.stats.arena_lower_bound, plan.stats.cost);
-  for (const ir::PlanValue& v : plan.inputs) out += fmt::format("input {} {}\n", v.name, to_string(v.type));
+  std::string out =
+      fmt::format("plan {}: {} steps, {} in the prologue, arena {} bytes (lower bound {}), {} ns estimated\n",
+                  readable(plan.graph_name), plan.steps.size(), plan.prologue.size(), plan.arena_bytes,
+                  plan.stats.arena_lower_bound, plan.stats.cost);
+  for (const ir::PlanValue& v : plan.inputs) out += fmt::format("input {} {}\n", readable(v.name), to_string(v.type));
   out += "prologue\n";
   print_steps(out, plan, plan.prologue);
   out += "steps\n";
   print_steps(out, plan, plan.steps);
   for (auto [from, to] : plan.copies) out += fmt::format("  {} = copy({})\n", place(plan, to), place(plan, from));
   for (const ir::PlanValue& v : plan.outputs)
-    out += fmt::format("output {} {} = {}\n", v.name, to_string(v.type), place(plan, v.buffer));
+    out += fmt::format("output {} {} = {}\n", readable(v.name), to_string(v.type), place(plan, v.buffer));
   return out;
 }
 

@@ -19,7 +19,9 @@ class Cutter {
       : analysis_(analysis), output_(output), strides_(row_major(analysis.exprs[analysis.outputs[output]].dims)) {}
 
   void cut(ExprId root, int64_t offset) {
-    for (ExprId id : analysis_.exprs.reachable({root})) {
+    const std::vector<ExprId> order = analysis_.exprs.reachable({root});
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {  // outermost first: an inner one is no cut of the whole
+      const ExprId id = *it;
       const Expr e = analysis_.exprs[id];
       if (e.kind != Expr::Kind::concat || (id != root && is_joined_leaf(analysis_, id))) continue;
       const size_t axis = static_cast<size_t>(e.axis);

@@ -82,6 +82,10 @@ TEST_CASE("fused elementwise programs are one loop", "[conformance]") {
           // columns of one matrix of short rows
           "graph p(g: f32[1,1,1,24], x: f32[1,40,33,24], y: f32[1,40,33,24]) { return concat(y, x + x * g, axis=3) }",
           "graph p(x: f32[900,3], y: f32[900,6], z: f32[900,2]) { return concat(relu(x), y, z * 2, axis=1) }",
+          "graph p(x: f32[4,8]) {\n c = concat(x, sigmoid(x), axis=1)\n return concat(c, x, axis=1) }",
+          "graph p(x: f32[4,8]) {\n c = concat(x, sigmoid(x), axis=1)\n return concat(c, abs(c), axis=1) }",
+          "graph p(x: f32[4,8], y: f32[2,16]) {\n c = concat(x, exp(x), axis=1)\n return concat(abs(concat(y, y, "
+          "axis=0)) + c, c, y, axis=0) * 2 }",
           "graph p(x: f32[3,20], y: f32[3,7], z: f32[27]) { return concat(x + 1, y * 2, axis=1) * z }",
           "graph p(x: bool[50], y: f32[50], z: f32[1]) { return where(x, y, z) }",
           "graph p(x: f32[50]) { return pow(x, 2), pow(x, 3), pow(x, -1) }",

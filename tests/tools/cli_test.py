@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 from onnx import numpy_helper
 
-from cli_case import TIMEOUT, WEFT, CliCase, make_model
+from cli_case import TIMEOUT, WEFT, CliCase, make_model, read
 
 
 class Cli(CliCase):
@@ -110,7 +110,7 @@ class Cli(CliCase):
         whole, below = (self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", *more) for more in ([], ["--root", "m"]))
         self.assertLess(0, below.count("PORT=\"n"))
         self.assertLess(below.count("PORT=\"n"), whole.count("PORT=\"n"))
-        self.assertIn("did you mean", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--root", "mm", code=1))
+        self.assertIn("did you mean", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--root", "mm", code=2))
         self.assertIn("class 99999", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--class", "99999", code=1))
 
     def test_page(self):
@@ -140,8 +140,8 @@ class Cli(CliCase):
         self.assertEqual(self.weft(*explain, "--node", "r"), self.weft(*explain, "--node", "r"))
         self.assertIn("runs as step 0", self.weft(*explain, "--node", "step:0"))
         self.assertIn("no step 99", self.weft(*explain, "--node", "step:99", code=1))
-        self.assertIn("no node 'nonsense'", self.weft(*explain, "--node", "nonsense", code=1))
-        self.assertIn("symbolic", self.weft("explain", self.model, "--node", "y", code=1))
+        self.assertIn("no node 'nonsense'", self.weft(*explain, "--node", "nonsense", code=2))
+        self.assertIn("symbolic", self.weft("explain", self.model, "--node", "y", code=2))
         self.assertIn("level 0", self.weft(*explain, "--node", "y", "-O0", code=1))
 
     def test_explain_diff(self):

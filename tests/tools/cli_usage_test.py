@@ -50,7 +50,7 @@ class Usage(CliCase):
         real = [("run", "--time-limit"), ("run", "--rtol"), ("run", "--atol"), ("verify", "--rtol"), ("bench", "--warmup"),
                 ("bench", "--duration"), ("bench", "--percentile")]
         for command, option in whole + real:
-            for value in ["-1", "abc", "", "1e999", "nan", "0x10", "1 2", "9" * 300] + (["1.5"] if (command, option) in whole else ["inf", "-0.5"]):
+            for value in ["-1", "abc", "", "1e999", "nan", "0x10", "1 2"] + (["1.5", "9" * 300] if (command, option) in whole else ["inf", "-0.5", "9" * 400]):
                 with self.subTest(option=option, value=value):
                     text = self.error(command, self.model, "--dim", "N=2", option + ("" if option == "-O" else "=") + value, code=2)
                     self.assertLess(len(text), 400)
@@ -90,7 +90,7 @@ class Usage(CliCase):
         np.save(self.path("wide.npy"), np.zeros((3, 17), np.float32))
         np.savez(self.path("other.npz"), a=self.x, b=self.x)
         for args, word in (([self.path("none.onnx")], "none.onnx"), ([bad], "Frobnicate"), ([arity], "first"), ([attribute], "axis"),
-                           ([junk], "junk.onnx"), ([plan], "plan.weft"), ([self.dir + "/.onnx"], ".onnx"),
+                           ([junk], "junk.onnx"), ([plan], "plan.weft"),
                            ([self.model, "-i", "x=" + self.path("none.npy")], "none.npy"), ([self.model, "-i", "x=" + self.path("wide.npy")], "17"),
                            ([self.model, "--dim", "N=2", "--memory-limit", "10"], "10"), ([self.model, "--dim", "N=2", "--bind", "x=5"], "x")):
             with self.subTest(args=args):
@@ -141,7 +141,7 @@ class Usage(CliCase):
                 make_model(model, rename=name, batch=name)
                 outputs = [self.error("run", model, code=2), self.error("run", model, "--dim", "foo=1", code=2), self.weft("inspect", model),
                            self.weft("inspect", model, "--parameters"), self.error("run", model, "-i", name + "=1", code=2)] if name == escape else \
-                          [self.error("run", model, code=2), self.weft("inspect", model, "--parameters")]
+                          [self.error("run", model, code=1), self.error("inspect", model, "--parameters", code=1)]
                 outputs.append(self.weft("run", model, "--shape", name + "x=2x16") if name == escape else "")
                 make_model(model, rename=name, bad=True)
                 outputs.append(self.error("run", model, code=1))

@@ -163,7 +163,7 @@ bool warn_if_null(const ir::Plan& plan) {
   const auto count =
       std::count_if(plan.steps.begin(), plan.steps.end(), [](const ir::Step& s) { return s.backend == "null"; });
   if (count > 0)
-    log(LogLevel::warning, "{} of {} steps are on backend null, which computes nothing: values and times mean nothing",
+    log(LogLevel::warning, "{} of {} steps are on backend null, which computes nothing: values and times say nothing",
         count, plan.steps.size());
   return count > 0;
 }
