@@ -1,4 +1,5 @@
 // The backend: recognises a program, prices it, compiles it; remembers all three by the program's hash.
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -79,10 +80,24 @@ Ready ready_conv(ConvForm form, const ir::KernelRequest& request) {
   return ready;
 }
 
+/// Strided matrices of one row or column: oneDNN has fast code for some of them only, and tells when it is asked.
+bool is_thin(const MatmulForm& form) {
+  for (const View* view : {&form.a, &form.b, &form.destination})
+    for (size_t i = std::max<size_t>(view->axes.size(), 2) - 2; i < view->axes.size(); ++i)
+      if (axis_size(view->axes[i]) == 1) return true;
+  return false;
+}
+
 Ready ready_matmul(MatmulForm form, int threads) {
   const double one_thread = matmul_nanoseconds(form);
   Ready ready;
   ready.matmul_split = split_matmul(form, threads, one_thread);
+  if (is_thin(form)) try {
+      make_matmul_kernel(form, ready.matmul_split);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return unfit(error.message());
+    }
   ready.kernel = "matmul";
   ready.nanoseconds = kernel_nanoseconds(one_thread, ready.matmul_split.parts, ready.matmul_split.balance);
   ready.form = std::move(form);

@@ -129,6 +129,18 @@ std::string random_program(Random& random, int nodes) {
   return text + fmt::format(" return v{}\n}}", count - 1);
 }
 
+TEST_CASE("products of one row or column in strided layouts are run or refused, never taken in vain", "[conformance]") {
+  for (const char* text : {
+           "graph p(x: f32[2,16,2,1], y: f32[2,2,16,16]) {\n z = transpose(matmul(y, transpose(x, [0,2,1,3])), "
+           "[0,2,1,3])\n return reshape(z, [2,16,2]) }",
+           "graph p(x: f32[2,16,2], y: f32[2,16,2]) {\n a = transpose(reshape(x, [2,16,2,1]), [0,2,1,3])\n b = "
+           "transpose(reshape(y, [2,16,2,1]), [0,2,1,3])\n return matmul(a, b, transpose_b=true) }",
+           "graph p(x: f32[3,1,4,8], y: f32[3,4,8,1]) { return matmul(transpose(x, [0,2,1,3]), y) }",
+           "graph p(x: f32[7,1], y: f32[1,9]) { return matmul(x, y) }",
+       })
+    check_text(text, kSums);
+}
+
 TEST_CASE("random fused programs agree with the interpreter", "[conformance]") {
   Random random(11);
   for (int i = 0; i < 150; ++i)
