@@ -58,9 +58,9 @@ NodeId EGraph::add_node(SymbolId symbol, std::span<const ClassId> children) {
   return NodeId(node);
 }
 
-NodeId EGraph::add_canonical(const NodeKey& key, std::span<const ClassId> children) {
-  uint32_t node = find_equal(key, children);
-  if (node == HashCons::kEmpty) inform_analysis(node = make_node(key, children, children));
+NodeId EGraph::make_alone(const NodeKey& key, std::span<const ClassId> children) {
+  const uint32_t node = make_node(key, children, children);
+  inform_analysis(node);
   return NodeId(node);
 }
 
@@ -147,21 +147,16 @@ ClassId EGraph::merge(ClassId a, ClassId b, Reason reason) {
   return ClassId(into);
 }
 
-bool EGraph::add_to_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason) {
+/// A new node enters a class without having one of its own.
+void EGraph::make_in_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason) {
   WEFT_CHECK(!analysis_, "add_to_class on a graph with an analysis");
   const uint32_t into = find_and_halve(id.value);
-  if (const uint32_t twin = find_equal(key, children); twin != HashCons::kEmpty) {
-    if (find_and_halve(twin) == into) return false;
-    merge(id, ClassId(twin), reason);
-    return true;
-  }
   const uint32_t node = make_node(key, children, children);
   std::swap(nodes_[into].next, nodes_[node].next);
   parent_[node] = into;
   ++classes_[into].weight;
   if (recording_) merges_.push_back({id, ClassId(node), reason});
   --live_classes_, ++merge_count_;
-  return true;
 }
 
 /// Marks all members of a class as changed; dead ones leave the list on the way (but for the one that gives the class

@@ -54,13 +54,32 @@ class EGraph {
   }
   /// For keys of at most two children, which need not be given again.
   NodeId lookup_canonical(const NodeKey& key) const { return NodeId(hash_cons_.find(key)); }
-  NodeId add_canonical(const NodeKey& key, std::span<const ClassId> children);
+  /// The same in two halves, so that many can wait for memory together.
+  HashCons::Probe begin_lookup(const NodeKey& key) const { return hash_cons_.begin_find(key); }
+  NodeId end_lookup(SymbolId symbol, const HashCons::Probe& probe) const {
+    return NodeId(hash_cons_.end_find(symbol, probe));
+  }
+  NodeId add_canonical(const NodeKey& key, std::span<const ClassId> children) {
+    const uint32_t node = find_equal(key, children);
+    return node != HashCons::kEmpty ? NodeId(node) : make_alone(key, children);
+  }
   /// Says that two classes are equal; returns the class that stays. Congruence is restored by the next rebuild.
   /// For explanations pass the ids of the nodes themselves: `class_alias(node)`.
   ClassId merge(ClassId a, ClassId b, Reason reason = {});
+  /// As merge; returns whether the classes were different.
+  bool unite(ClassId a, ClassId b, Reason reason = {}) {
+    if (find(a) == find(b)) return false;
+    merge(a, b, reason);
+    return true;
+  }
   /// Does what merge(id, add_canonical(key, children), reason) does, without a class between where the node is new.
   /// Returns whether anything changed. Not for graphs with an analysis (which knows a node by a class of its own).
-  bool add_to_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason = {});
+  bool add_to_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason = {}) {
+    const uint32_t node = find_equal(key, children);
+    if (node != HashCons::kEmpty) return unite(id, ClassId(node), reason);
+    make_in_class(id, key, children, reason);
+    return true;
+  }
   /// Restores congruence and the analysis. Returns the number of merges that it made itself.
   size_t rebuild();
   bool clean() const { return pending_.empty() && pending_updates_.empty() && pending_modify_.empty(); }
@@ -150,10 +169,13 @@ class EGraph {
     return id;
   }
   uint32_t find_equal(const NodeKey& key, std::span<const ClassId> children) const {
+    if (children.size() <= 2) return hash_cons_.find(key);
     return hash_cons_.find(key, [&](uint32_t node) { return has_children(node, children); });
   }
   bool has_children(uint32_t node, std::span<const ClassId> children) const;
   NodeKey key_of(uint32_t node) const { return {SymbolId(nodes_[node].symbol), children(NodeId(node))}; }
+  NodeId make_alone(const NodeKey& key, std::span<const ClassId> children);
+  void make_in_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason);
   uint32_t make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given);
   void check_room(size_t arity) const {
     if (node_limit_ || byte_limit_ || std::max(nodes_.size(), children_.size() + arity) >= kPruned - 1)

@@ -70,6 +70,10 @@ class HashCons {
       if (entry.node == kEmpty) return kEmpty;
     }
   }
+  /// A look-up of a key that is not hashed, in two halves: the first fetches the memory that the second reads.
+  struct Probe;
+  Probe begin_find(const NodeKey& key) const;
+  uint32_t end_find(SymbolId symbol, const Probe& probe) const;
   void insert(const NodeKey& key, uint32_t node);
   /// Removes the entry of this key and node. False where there is none.
   bool erase(const NodeKey& key, uint32_t node);
@@ -92,5 +96,25 @@ class HashCons {
   size_t size_ = 0, mask_ = 15;
   uint32_t shift_ = 60;  // 64 - log2(entries)
 };
+
+struct HashCons::Probe {
+  uint64_t children;
+  const Entry* home;
+};
+
+inline HashCons::Probe HashCons::begin_find(const NodeKey& key) const {
+  const Entry* const at = entries_.data() + home(key.hash());
+  __builtin_prefetch(at);
+  return {key.children, at};
+}
+
+inline uint32_t HashCons::end_find(SymbolId symbol, const Probe& probe) const {
+  const Entry* at = probe.home;
+  while (at->children != probe.children || at->symbol != symbol.value) {
+    if (at->node == kEmpty) return kEmpty;
+    if (++at == entries_.data() + entries_.size()) at = entries_.data();
+  }
+  return at->node;
+}
 
 }  // namespace weft::egraph

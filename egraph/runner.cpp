@@ -17,7 +17,7 @@ Runner::Runner(EGraph& graph, std::vector<Rule> rules, RuleHost* host)
     CompiledRule compiled{&rule, {}, nullptr};
     if (!compiled.native()) compiled.program = compile(rule.pattern);
     if (const Template* source = std::get_if<Template>(&rule.applier))
-      compiled.right = std::make_unique<TemplateProgram>(*source, compiled.program.registers);
+      compiled.right = std::make_unique<TemplateProgram>(*source, compiled.program.variables);
     compiled_.push_back(std::move(compiled));
   }
 }

@@ -1,6 +1,7 @@
 #include "egraph/search/instantiate.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/support/error.hpp"
 
@@ -9,7 +10,7 @@ namespace weft::egraph {
 using Kind = Template::Node::Kind;
 using Part = Template::Part;
 
-TemplateProgram::TemplateProgram(const Template& source, uint32_t registers) : source_(source), registers_(registers) {
+TemplateProgram::TemplateProgram(const Template& source, uint32_t variables) : source_(source), variables_(variables) {
   const std::vector<Template::Node>& parts = source_.parts();
   body_.resize(parts.size()), lists_.resize(parts.size()), values_.resize(parts.size());
   for (Part part = 0; part < parts.size(); ++part) {
@@ -35,9 +36,10 @@ void TemplateProgram::plan_plain() {
       value_of.push_back(node.number);
       continue;
     }
-    if (node.kind != Kind::apply || node.children.size() > kMaxArity || steps_.size() == kMaxSteps) return;
-    value_of.push_back(registers_ + static_cast<uint32_t>(steps_.size()));
+    if (node.kind != Kind::apply || node.children.size() > kMaxArity || first_root_ >= kMaxValues) return;
+    value_of.push_back(first_root_);
     Step step{SymbolId(node.number),
+              first_root_++,
               static_cast<uint32_t>(node.children.size()),
               static_cast<uint32_t>(operands_.size()),
               {},
@@ -49,40 +51,94 @@ void TemplateProgram::plan_plain() {
   }
   for (Part root : source_.roots()) root_values_.push_back(value_of[root]);
   plain_ = true;
-  single_ = root_values_.size() == 1 && (steps_.empty() || root_values_[0] + 1 == value_count());
+  single_ = root_values_.size() == 1 && (steps_.empty() || root_values_[0] + 1 == first_root_);
 }
 
-std::span<const ClassId> TemplateProgram::children_of(const Step& step, const ClassId* values, Children& room) const {
-  for (uint32_t i = 0; i < step.count; ++i) room.at[i] = values[operands_[step.first + i]];
-  return {room.at, step.count};
+// --- rows -----------------------------------------------------------------------------------------------------
+
+void Rows::grow(size_t count) {
+  constexpr size_t kFirst = 256, kMost = 16384;
+  const size_t room = std::max(count, pieces_.empty() ? kFirst : std::min(2 * pieces_.back().room, kMost));
+  pieces_.push_back({std::make_unique_for_overwrite<uint32_t[]>(room + kRowSlack), 0, room});
 }
 
-NodeId TemplateProgram::lookup_wide(const EGraph& graph, const Step& step, const ClassId* values) const {
-  Children room;
-  const std::span<const ClassId> children = children_of(step, values, room);
-  return graph.lookup_canonical(NodeKey(step.symbol, children), children);
+/// Looks a step up for each of the rows and writes down what was found. Rows without go; returns how many are left.
+/// First all keys, then all look-ups: the memory that they need is fetched at once.
+size_t TemplateProgram::look_up(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows,
+                                size_t count) const {
+  if (step.count > 2) return look_up_wide(step, graph, frozen, rows, count);
+  const Step s = step;
+  HashCons::Probe probes[kBatch];
+  for (size_t i = 0; i < count; ++i) probes[i] = graph.begin_lookup(s.key(rows[i]));
+  uint32_t** left = rows;
+  for (size_t i = 0; i < count; ++i) {
+    const NodeId node = graph.end_lookup(s.symbol, probes[i]);
+    uint32_t* const row = rows[i];
+    if (!node.valid()) continue;
+    row[s.place] = frozen.class_of(node).value;
+    *left++ = row;
+  }
+  return left - rows;
 }
 
-ClassId TemplateProgram::add(EGraph& graph, const Step& step, const ClassId* values) const {
-  Children room;
-  const std::span<const ClassId> children = children_of(step, values, room);
-  return graph.find(EGraph::class_alias(graph.add_canonical(NodeKey(step.symbol, children), children)));
+size_t TemplateProgram::look_up_wide(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows,
+                                     size_t count) const {
+  uint32_t** left = rows;
+  for (size_t i = 0; i < count; ++i) {
+    Children room;
+    for (uint32_t c = 0; c < step.count; ++c) room[c] = ClassId(rows[i][operands_[step.first + c]]);
+    const std::span<const ClassId> children(room.data(), step.count);
+    const NodeId node = graph.lookup_canonical(NodeKey(step.symbol, children), children);
+    uint32_t* const row = rows[i];
+    if (!node.valid()) continue;
+    row[step.place] = frozen.class_of(node).value;
+    *left++ = row;
+  }
+  return left - rows;
 }
 
-/// Adds what the last step stands for to the class of the root.
-bool TemplateProgram::append(EGraph& graph, const ClassId* values, ClassId root, Reason reason) const {
-  Children room;
-  const std::span<const ClassId> children = children_of(steps_.back(), values, room);
-  return graph.add_to_class(root, NodeKey(steps_.back().symbol, children), children, reason);
+/// Takes the root from rows all of whose steps stand, and in the classes of the roots.
+void TemplateProgram::mark_standing(const FrozenGraph& frozen, uint32_t* const* rows, size_t count) const {
+  const size_t roots = root_values_.size();
+  const uint32_t first_value = root_values_[0];
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t *const row = rows[i], *const root = row + first_root_;
+    bool stands = row[first_value] == frozen.class_of(NodeId(*root)).value;
+    for (size_t r = 1; r < roots; ++r) stands &= row[root_values_[r]] == frozen.class_of(NodeId(root[r])).value;
+    if (stands) *root = kNone;
+  }
 }
 
-void TemplateProgram::build_plain(EGraph& graph, ClassId* values, std::vector<ClassId>& made) const {
-  ClassId* value = values + registers_;
-  Children room;
-  for (const Step& step : steps_)
-    *value++ = EGraph::class_alias(graph.add_node(step.symbol, children_of(step, values, room)));
+size_t TemplateProgram::sift(const EGraph& graph, const FrozenGraph& frozen, uint32_t* rows, size_t count,
+                             Rows& kept) const {
+  const uint32_t row_width = width(), root = first_root_;
+  uint32_t* open[kBatch];  // the rows of which all that was looked up was found
+  for (size_t i = 0; i < count; ++i) open[i] = rows + i * row_width;
+  size_t left = count;
+  for (const Step& step : steps_) left = look_up(step, graph, frozen, open, left);
+  mark_standing(frozen, open, left);
+  uint32_t* const first = kept.room(count * row_width);
+  uint32_t* at = first;
+  for (const uint32_t *row = rows, *const end = rows + count * row_width; row != end; row += row_width) {
+    copy_row(at, row, row_width);
+    at += row[root] != kNone ? row_width : 0;
+  }
+  kept.use(at - first);
+  return (at - first) / row_width;
+}
+
+void TemplateProgram::build_row(EGraph& graph, const uint32_t* row, bool exact, std::vector<ClassId>& made) const {
+  uint32_t values[kMaxValues + kRowSlack];
+  copy_row(values, row, first_root_);
+  for (const Step& step : steps_) {
+    uint32_t& value = values[step.place];
+    if (value != kNone && !exact) continue;
+    Children children;
+    const NodeKey key = key_now(graph, step, values, children);
+    value = graph.add_canonical(key, {children.data(), step.count}).value;
+  }
   made.clear();
-  for (uint32_t root : root_values_) made.push_back(values[root]);
+  for (uint32_t root : root_values_) made.push_back(ClassId(values[root]));
 }
 
 std::optional<Refusal> TemplateProgram::build(EGraph& graph, RuleHost* host, const Substitution& match,

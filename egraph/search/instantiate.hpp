@@ -1,5 +1,8 @@
 #pragma once
 // Builds the right side of a rule for a match.
+#include <array>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -7,27 +10,64 @@
 
 namespace weft::egraph {
 
+/// Rows are copied this many numbers at a time, so that many behind them may be read and written.
+inline constexpr uint32_t kRowSlack = 8;
+inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t width) {
+  for (uint32_t i = 0; i < width; i += kRowSlack) std::memcpy(to + i, from + i, kRowSlack * sizeof(uint32_t));
+}
+
+/// Numbers one after another in pieces that never move.
+class Rows {
+ public:
+  /// Room for `count` numbers (and kRowSlack) in one piece, not zeroed; `use` says how many were written.
+  uint32_t* room(size_t count) {
+    if (pieces_.empty() || pieces_.back().size + count > pieces_.back().room) grow(count);
+    return pieces_.back().data.get() + pieces_.back().size;
+  }
+  void use(size_t count) { pieces_.back().size += count, size_ += count; }
+  size_t size() const { return size_; }
+  struct Piece {
+    std::unique_ptr<uint32_t[]> data;
+    size_t size = 0, room = 0;
+  };
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  void drop_last(size_t count) { pieces_.back().size -= count, size_ -= count; }
+
+ private:
+  void grow(size_t count);
+  std::vector<Piece> pieces_;
+  size_t size_ = 0;
+};
+
 /// A template made ready: which parts to evaluate once, and which once per element of a map.
 class TemplateProgram {
  public:
-  /// `registers`: how many numbers the program of the left side uses; those of the right side's steps stand behind.
-  TemplateProgram(const Template& source, uint32_t registers);
+  /// `variables`: how many class variables the left side binds.
+  TemplateProgram(const Template& source, uint32_t variables);
 
   /// Adds the right sides. On success the classes of the roots stand in `made` (as aliases of the nodes made).
   std::optional<Refusal> build(EGraph& graph, RuleHost* host, const Substitution& match, std::vector<ClassId>& made);
 
-  /// Only variables and known symbols over them. Then the functions below may be used, which need nothing but the
-  /// classes bound by the variables, in the first of `value_count()` values.
+  /// Only variables and known symbols over them, which become steps from the bottom up. Then a match needs nothing but
+  /// a *row*: the classes of the variables; per step the class of what stands there already, or kNone where nobody
+  /// knows; per root the node that was matched (of a bare variable: its class). Such rules are searched and applied in
+  /// rows.
   bool plain() const { return plain_; }
-  size_t value_count() const { return registers_ + steps_.size(); }
-  void build_plain(EGraph& graph, ClassId* values, std::vector<ClassId>& made) const;
-  /// Whether the right sides already stand in the classes of the values `roots`. On a rebuilt graph; thread-safe.
-  bool stands(const EGraph& graph, const FrozenGraph& frozen, ClassId* values, const uint32_t* roots) const;
-  /// One root, so that `merge_plain` may be used on graphs without analysis.
+  uint32_t variables() const { return variables_; }
+  uint32_t width() const { return first_root_ + static_cast<uint32_t>(root_values_.size()); }  ///< of a row
+  uint32_t first_root() const { return first_root_; }
+  /// The most rows that `sift` takes at once.
+  static constexpr size_t kBatch = 64;
+  /// Copies to `kept` the rows whose right sides do not stand in the classes of their roots, and fills in what stands
+  /// of each; nothing is known before. On a rebuilt graph; thread-safe. Returns how many.
+  size_t sift(const EGraph& graph, const FrozenGraph& frozen, uint32_t* rows, size_t count, Rows& kept) const;
+  /// Adds the right sides; `made` as in build where `exact` (as explanations need it), otherwise any ids of the
+  /// classes.
+  void build_row(EGraph& graph, const uint32_t* row, bool exact, std::vector<ClassId>& made) const;
+  /// One root, so that `merge_row` may be used on graphs without analysis.
   bool single() const { return single_; }
-  /// Adds the right side to the class `root`: as build_plain and merge. Tells whether anything was merged. The classes
-  /// of the variables must be canonical.
-  bool merge_plain(EGraph& graph, ClassId* values, ClassId root, Reason reason) const;
+  /// Adds the right side to the class of the root: as build_row and merge. Tells whether anything was merged.
+  bool merge_row(EGraph& graph, const uint32_t* row, Reason reason) const;
 
  private:
   std::optional<Refusal> evaluate(Template::Part part, EGraph& graph, RuleHost* host, const Substitution& match,
@@ -35,34 +75,32 @@ class TemplateProgram {
   std::optional<Refusal> evaluate_map(Template::Part map, EGraph& graph, RuleHost* host, const Substitution& match);
   void gather_children(const Template::Node& node, const Substitution& match, std::vector<ClassId>& children) const;
 
-  /// A part of a plain template: a symbol over values, which are variables or earlier steps.
+  /// A part of a plain template: a symbol over values, which are places in a row.
   struct Step {
     SymbolId symbol;
+    uint32_t place;       // in a row
     uint32_t count;       // of operands
     uint32_t first;       // in operands_
     uint32_t operand[2];  // where there are at most two; the others are masked
     uint32_t mask[2];
+    NodeKey key(const uint32_t* row) const {
+      return {symbol, row[operand[0]] & mask[0], row[operand[1]] & mask[1], count};
+    }
   };
-  static constexpr size_t kMaxSteps = 32, kMaxArity = 8;  // of plain templates
+  static constexpr size_t kMaxValues = 64, kMaxArity = 8;  // of plain templates
   void plan_plain();
-  /// Room for the children of one step.
-  struct Children {
-    ClassId at[kMaxArity];
-  };
-  std::span<const ClassId> children_of(const Step& step, const ClassId* values, Children& room) const;
-  NodeId lookup(const EGraph& graph, const Step& step, const ClassId* values) const {
-    if (step.count > 2) return lookup_wide(graph, step, values);
-    return graph.lookup_canonical(NodeKey(step.symbol, values[step.operand[0]].value & step.mask[0],
-                                          values[step.operand[1]].value & step.mask[1], step.count));
-  }
-  NodeId lookup_wide(const EGraph& graph, const Step& step, const ClassId* values) const;
-  ClassId add(EGraph& graph, const Step& step, const ClassId* values) const;
-  bool append(EGraph& graph, const ClassId* values, ClassId root, Reason reason) const;
+  size_t look_up(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows, size_t count) const;
+  size_t look_up_wide(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows,
+                      size_t count) const;
+  void mark_standing(const FrozenGraph& frozen, uint32_t* const* rows, size_t count) const;
+  using Children = std::array<ClassId, kMaxArity>;
+  NodeKey key_now(EGraph& graph, const Step& step, const uint32_t* values, Children& children) const;
 
   const Template source_;
-  const uint32_t registers_;
+  const uint32_t variables_;
+  uint32_t first_root_ = variables_;  // in a row
   std::vector<Step> steps_;
-  std::vector<uint32_t> operands_, root_values_;   // indices of values
+  std::vector<uint32_t> operands_, root_values_;   // places in a row
   std::vector<Template::Part> once_;               // parts that do not vary, in order
   std::vector<std::vector<Template::Part>> body_;  // per map: the varying parts of its body, in order
   std::vector<ClassId> values_;                    // per part
@@ -71,33 +109,31 @@ class TemplateProgram {
   bool plain_ = false, single_ = false;
 };
 
-inline bool TemplateProgram::stands(const EGraph& graph, const FrozenGraph& frozen, ClassId* values,
-                                    const uint32_t* roots) const {
-  ClassId* value = values + registers_;
-  for (const Step& step : steps_) {
-    const NodeId node = lookup(graph, step, values);
-    if (!node.valid()) return false;
-    *value++ = frozen.class_of(node);
+/// The key of a step over the classes as they are now.
+inline NodeKey TemplateProgram::key_now(EGraph& graph, const Step& step, const uint32_t* values,
+                                        Children& children) const {
+  if (step.count == 2) {
+    children[0] = graph.find(ClassId(values[step.operand[0]]));
+    children[1] = graph.find(ClassId(values[step.operand[1]]));
+    return {step.symbol, children[0].value, children[1].value, 2};
   }
-  for (uint32_t root : root_values_)
-    if (values[root] != values[*roots++]) return false;
-  return true;
+  for (uint32_t i = 0; i < step.count; ++i) children[i] = graph.find(ClassId(values[operands_[step.first + i]]));
+  return {step.symbol, {children.data(), step.count}};
 }
 
-inline bool TemplateProgram::merge_plain(EGraph& graph, ClassId* values, ClassId root, Reason reason) const {
-  ClassId* value = values + registers_;
-  for (const Step& step : steps_) {
-    const NodeId node = lookup(graph, step, values);
-    if (node.valid())
-      *value++ = graph.find(EGraph::class_alias(node));
-    else if (&step == &steps_.back())
-      return append(graph, values, root, reason);
-    else
-      *value++ = add(graph, step, values);
+inline bool TemplateProgram::merge_row(EGraph& graph, const uint32_t* row, Reason reason) const {
+  const ClassId root(row[first_root_]);
+  if (const ClassId known(row[root_values_[0]]); known.valid()) return graph.unite(root, known, reason);
+  uint32_t values[kMaxValues + kRowSlack];
+  copy_row(values, row, first_root_);
+  Children children;
+  for (const Step* step = steps_.data();; ++step) {  // the last one is not known
+    if (values[step->place] != kNone) continue;
+    const NodeKey key = key_now(graph, *step, values, children);
+    const std::span<const ClassId> all(children.data(), step->count);
+    if (step->place + 1 == first_root_) return graph.add_to_class(root, key, all, reason);
+    values[step->place] = graph.add_canonical(key, all).value;
   }
-  if (graph.find(root) == values[root_values_[0]]) return false;
-  graph.merge(root, values[root_values_[0]], reason);
-  return true;
 }
 
 }  // namespace weft::egraph

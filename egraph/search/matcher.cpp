@@ -1,6 +1,8 @@
 #include "egraph/search/matcher.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 namespace weft::egraph {
@@ -38,6 +40,10 @@ const Substitution& MatchReader::read(std::span<const uint32_t> match) {
 
 // --- Matcher --------------------------------------------------------------------------------------------------
 
+namespace {
+constexpr uint32_t kFewVariables = 4;  // are copied without counting
+}
+
 Matcher::Matcher(const Program& program, const SearchContext& context, const Rule& rule, const TemplateProgram* right,
                  uint32_t since)
     : program_(program),
@@ -46,11 +52,21 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
       rule_(rule),
       since_(since),
       right_(right && right->plain() ? right : nullptr),
-      registers_(right_ ? right_->value_count() : program.registers),
+      registers_(std::max(program.registers, kFewVariables)),
       nodes_(program.applications),
       slots_(program.slots),
       reader_(program, frozen_),
-      match_(program.width()) {}
+      match_(program.width()) {
+  if (!right_) return;
+  for (size_t i = 0; i < program.root_register.size(); ++i)
+    roots_.push_back(program.root_register[i] != kNone ? &registers_[program.root_register[i]].value
+                                                       : &nodes_[program.root_application[i]].value);
+  width_ = right_->width(), first_root_ = right_->first_root();
+  batch_ = std::make_unique_for_overwrite<uint32_t[]>(width_ * TemplateProgram::kBatch + kRowSlack);
+  const Step& last = program.steps.back();
+  takes_pairs_ = !rule.guard && width_ <= kRowSlack && last.free_pair &&
+                 std::count(program.root_application.begin(), program.root_application.end(), last.application) == 0;
+}
 
 size_t Matcher::candidate_count(const Program& program, const FrozenGraph& frozen) {
   const Step& first = program.steps.front();
@@ -98,6 +114,7 @@ MatchBlock Matcher::run(size_t begin, size_t end, uint64_t max_bindings, uint64_
   block_ = {};
   max_bindings_ = max_bindings, max_matches_ = max_matches;
   budget_ = 0, fresh_ = 0;
+  if (right_) begin_batch();
   const Step& first = program_.steps.front();
   if (first.kind == Step::Kind::every_class) {
     run_classes(frozen_.classes().subspan(begin, end - begin));
@@ -109,6 +126,7 @@ MatchBlock Matcher::run(size_t begin, size_t end, uint64_t max_bindings, uint64_
       if (!only_new || frozen_.changed_at(place) > since_) accept(0, first, place);
     }
   }
+  if (right_) sift();
   block_.bindings -= budget_;
   return std::move(block_);
 }
@@ -168,17 +186,32 @@ void Matcher::scan(size_t index) {
   }
 }
 
-/// The loop that most searches spend their time in: the last step, of a node of two children about which nobody asks.
+/// The last step, of a node of two children about which nobody asks.
 void Matcher::scan_last(const Step& step, FrozenGraph::Range range, bool only_new) {
+  if (only_new) {  // members of one op stand newest first
+    uint32_t end = range.begin;
+    while (end != range.end && frozen_.changed_at(end) > since_) ++end;
+    range.end = end;
+  }
+  while (range.begin != range.end) {
+    if (!go_on()) return;
+    const auto more = static_cast<uint32_t>(std::min<int64_t>(budget_, range.end - range.begin - 1));
+    budget_ -= more;
+    const FrozenGraph::Range part{range.begin, range.begin + 1 + more};
+    const uint32_t not_tried = takes_pairs_ ? scan_pairs(step, part) : scan_part(step, part);
+    if (block_.cut) {
+      block_.bindings -= not_tried;
+      return;
+    }
+    range.begin = part.end;
+  }
+}
+
+/// Returns how many were not tried where the bound on matches ended the search.
+uint32_t Matcher::scan_part(const Step& step, FrozenGraph::Range range) {
   const Step::Child first = step.pair[0], second = step.pair[1];
   ClassId *const left = &registers_[first.reg], *const right = &registers_[second.reg];
-  NodeId* const bound = &nodes_[step.application];
-  const bool all = fresh_ != 0 || since_ == 0;
   for (uint32_t place = range.begin; place != range.end; ++place) {
-    const bool is_new = frozen_.changed_at(place) > since_;
-    if (only_new && !is_new) return;  // members of one op stand newest first
-    if (!go_on()) return;
-    if (!all && !is_new) continue;
     const std::span<const ClassId> children = frozen_.children_at(place);
     if (children.size() != 2) continue;
     if (!first.compare)
@@ -189,9 +222,31 @@ void Matcher::scan_last(const Step& step, FrozenGraph::Range range, bool only_ne
       *right = children[1];
     else if (*right != children[1])
       continue;
-    *bound = frozen_.node_at(place);
-    take_match();
+    nodes_[step.application] = frozen_.node_at(place);
+    if (!take_match()) return range.end - place - 1;
   }
+  return 0;
+}
+
+/// The loop that most searches spend their time in: rows that differ in the two children only.
+uint32_t Matcher::scan_pairs(const Step& step, FrozenGraph::Range range) {
+  const uint32_t left = step.pair[0].reg, right = step.pair[1].reg, width = width_;
+  std::array<uint32_t, kRowSlack> row;
+  fill_row(row.data());
+  uint32_t *at = next_row_, *end = batch_end_;
+  for (uint32_t place = range.begin; place != range.end; ++place) {
+    const std::span<const ClassId> children = frozen_.children_at(place);
+    if (children.size() != 2) continue;
+    std::memcpy(at, row.data(), sizeof(row));
+    at[left] = children[0].value, at[right] = children[1].value;
+    at += width;
+    if (at != end) continue;
+    next_row_ = at;
+    if (!sift()) return range.end - place - 1;
+    at = next_row_, end = batch_end_;
+  }
+  next_row_ = at;
+  return 0;
 }
 
 void Matcher::scan_up(size_t index, ClassId from, bool only_new) {
@@ -214,42 +269,59 @@ bool Matcher::fits(const Step& step, NodeId node, std::span<const ClassId> child
   return step.matcher == kNone || context_.host->match(step.matcher, frozen_.symbol(node), slots_);
 }
 
-void Matcher::take_match() {
-  if (rule_.guard) {
-    write(match_.data());
-    if (!rule_.guard(*context_.graph, reader_.read(match_))) return;
+/// False where the bound on matches ends the search.
+bool Matcher::take_match() {
+  if (rule_.guard && !guard_passes()) return true;
+  if (right_) {
+    fill_row(next_row_);
+    next_row_ += width_;
+    return next_row_ != batch_end_ || sift();
   }
   ++block_.found;
-  if (right_ && right_->stands(*context_.graph, frozen_, registers_.data(), program_.root_class.data())) return;
-  if (block_.count >= max_matches_) return cut();
+  if (block_.count >= max_matches_) return cut(), false;
   ++block_.count;
-  if (right_)
-    write_brief(block_.matches.add(program_.brief_width()));
-  else
-    write(block_.matches.add(program_.width()));
+  write(block_.matches.room(program_.width()));
+  block_.matches.use(program_.width());
+  return true;
 }
 
-void Rows::grow(size_t count) {
-  capacity_ = std::max({2 * capacity_, size_ + count, size_t{256}});
-  auto larger = std::make_unique_for_overwrite<uint32_t[]>(capacity_);
-  std::copy_n(data_.get(), size_, larger.get());
-  data_ = std::move(larger);
+bool Matcher::guard_passes() {
+  write(match_.data());
+  return rule_.guard(*context_.graph, reader_.read(match_));
+}
+
+/// The row of what is bound. May write some numbers more.
+void Matcher::fill_row(uint32_t* row) const {
+  const ClassId* const registers = registers_.data();
+  static_assert(kFewVariables == 4);
+  row[0] = registers[0].value, row[1] = registers[1].value, row[2] = registers[2].value, row[3] = registers[3].value;
+  for (uint32_t v = kFewVariables; v < program_.variables; ++v) row[v] = registers[v].value;
+  for (uint32_t i = program_.variables; i < first_root_; ++i) row[i] = kNone;
+  uint32_t* at = row + first_root_;
+  for (const uint32_t* root : roots_) *at++ = *root;
+}
+
+/// A batch ends where its last row may be one match too many.
+void Matcher::begin_batch() {
+  const uint64_t rows = std::min<uint64_t>(TemplateProgram::kBatch - 1, max_matches_ - block_.count) + 1;
+  next_row_ = batch_.get(), batch_end_ = next_row_ + rows * width_;
+}
+
+/// Takes the rows of the batch whose right side does not stand. False where the bound on matches ends the search.
+bool Matcher::sift() {
+  const size_t rows = static_cast<size_t>(next_row_ - batch_.get()) / width_;
+  block_.found += rows;
+  block_.count += right_->sift(*context_.graph, frozen_, batch_.get(), rows, block_.matches);
+  const bool too_many = block_.count > max_matches_;
+  if (too_many) --block_.count, block_.matches.drop_last(width_), cut();
+  begin_batch();
+  return !too_many;
 }
 
 void Matcher::write(uint32_t* at) const {
   for (uint32_t v = 0; v < program_.variables; ++v) *at++ = registers_[v].value;
   for (NodeId node : nodes_) *at++ = node.value;
   for (uint32_t value : slots_.values()) *at++ = value;
-}
-
-void Matcher::write_brief(uint32_t* at) const {
-  const ClassId* const registers = registers_.data();
-  for (uint32_t v = 0, count = program_.variables; v < count; ++v) *at++ = registers[v].value;
-  const uint32_t* application = program_.root_application.data();
-  for (uint32_t reg : program_.root_register) {
-    *at++ = reg != kNone ? registers[reg].value : nodes_[*application].value;
-    ++application;
-  }
 }
 
 }  // namespace weft::egraph

@@ -42,24 +42,8 @@ struct SearchContext {
   }
 };
 
-/// Numbers one after another, without zeroing room that is about to be written.
-class Rows {
- public:
-  uint32_t* add(size_t count) {
-    if (size_ + count > capacity_) grow(count);
-    return data_.get() + std::exchange(size_, size_ + count);
-  }
-  const uint32_t* data() const { return data_.get(); }
-  size_t size() const { return size_; }
-
- private:
-  void grow(size_t count);
-  std::unique_ptr<uint32_t[]> data_;
-  size_t size_ = 0, capacity_ = 0;
-};
-
-/// The matches of one block of candidates, one after another: Program::width numbers each, or of a brief rule
-/// Program::brief_width.
+/// The matches of one block of candidates, one after another: Program::width numbers each, or TemplateProgram::width of
+/// a rule with a plain right side.
 struct MatchBlock {
   Rows matches;
   uint64_t count = 0;     ///< matches in the list
@@ -70,8 +54,8 @@ struct MatchBlock {
 
 class Matcher {
  public:
-  /// Only matches with a node changed after epoch `since` are reported. `right`, where given and plain, drops matches
-  /// whose right side already stands, and makes the rule brief.
+  /// Only matches with a node changed after epoch `since` are reported. Where `right` is given and plain, matches are
+  /// its rows, and those whose right side already stands are dropped.
   Matcher(const Program& program, const SearchContext& context, const Rule& rule, const TemplateProgram* right,
           uint32_t since);
 
@@ -84,6 +68,8 @@ class Matcher {
   void scan(size_t step);
   void scan_up(size_t step, ClassId from, bool only_new);
   void scan_last(const Step& step, FrozenGraph::Range range, bool only_new);
+  uint32_t scan_part(const Step& step, FrozenGraph::Range range);
+  uint32_t scan_pairs(const Step& step, FrozenGraph::Range range);
   bool must_be_new(const Step& step) const;
   void accept(size_t index, const Step& step, uint32_t place);
   bool bind(const Step& step, std::span<const ClassId> children);
@@ -98,9 +84,12 @@ class Matcher {
   void yield() {
     if (fresh_ != 0 || since_ == 0) take_match();
   }
-  void take_match();
+  bool take_match();
+  bool guard_passes();
+  void fill_row(uint32_t* row) const;
+  void begin_batch();
+  bool sift();
   void write(uint32_t* at) const;
-  void write_brief(uint32_t* at) const;
   /// One more binding; false where the search ends. Looks at bounds and clock in between.
   bool go_on() { return budget_-- > 0 || renew_budget(); }
   bool renew_budget();
@@ -117,7 +106,13 @@ class Matcher {
   AttributeBindings slots_;
   MatchReader reader_;
   std::vector<uint32_t> match_;
-  uint32_t fresh_ = 0;  // nodes bound so far that are new
+  std::vector<const uint32_t*> roots_;  // of a row: where they stand
+  // Rows that have not been looked up yet: [batch_, next_row_); at batch_end_ it is time for it.
+  std::unique_ptr<uint32_t[]> batch_;
+  uint32_t *next_row_ = nullptr, *batch_end_ = nullptr;
+  uint32_t width_ = 0, first_root_ = 0;  // of rows
+  bool takes_pairs_ = false;             // the last step changes nothing of a row but two variables
+  uint32_t fresh_ = 0;                   // nodes bound so far that are new
   uint64_t max_bindings_ = 0, max_matches_ = 0;
   int64_t budget_ = 0;  // bindings up to the next look at the bounds: counted already, not made yet
   MatchBlock block_;

@@ -34,7 +34,7 @@ PhaseRun::PhaseRun(EGraph& graph, std::vector<CompiledRule>& rules, RuleHost& ho
     for (const auto& [rule, own] : phase.rule_backoff)
       if (rule == index) backoff = own;
     states_.push_back({&rules[index], index, backoff});
-    needs_uses_ |= !rules[index].brief() || rules[index].rule->guard || rules[index].program.climbs();
+    needs_uses_ |= !rules[index].plain() || rules[index].rule->guard || rules[index].program.climbs();
     RuleReport rule_report;
     rule_report.name = rules[index].rule->name, rule_report.origin = rules[index].rule->origin;
     report_.rules.push_back(std::move(rule_report));
@@ -189,9 +189,11 @@ void PhaseRun::note_growth(uint32_t rule, size_t before) {
 }
 
 void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSearch& search) {
-  if (search.rule->brief()) return apply_plain(slot, search);
+  if (search.rule->plain()) return apply_plain(slot, search);
   MatchReader reader(search.rule->program, frozen);
-  for_each_match(slot, search, [&](std::span<const uint32_t> match) { apply_match(slot, reader, match); });
+  for_each_match(slot, search, [&](const uint32_t* match) {
+    apply_match(slot, reader, {match, search.rule->width()});
+  });
 }
 
 /// Matches are applied newest root first: small new terms become equal before the larger ones above them are built,
@@ -200,14 +202,16 @@ template <typename Apply>
 void PhaseRun::for_each_match(size_t slot, const RuleSearch& search, Apply&& apply) {
   const size_t width = search.rule->width();
   for (auto block = search.blocks.rbegin(); block != search.blocks.rend(); ++block) {
-    const uint32_t* row = block->matches.data() + block->count * width;
-    for (uint64_t i = block->count; i-- > 0;) {
-      if (over_limit()) {
-        report_.rules[slot].cut = held_back_ = true;
-        return;
+    const std::vector<Rows::Piece>& pieces = block->matches.pieces();
+    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+      for (const uint32_t* row = piece->data.get() + piece->size; row != piece->data.get();) {
+        if (over_limit()) {
+          report_.rules[slot].cut = held_back_ = true;
+          return;
+        }
+        row -= width;
+        apply(row);
       }
-      row -= width;
-      apply(std::span<const uint32_t>(row, width));
     }
   }
 }
@@ -219,25 +223,21 @@ bool PhaseRun::merges_directly(const TemplateProgram& right) const {
 
 void PhaseRun::apply_plain(size_t slot, const RuleSearch& search) {
   const TemplateProgram& right = *search.rule->right;
-  const uint32_t variables = search.rule->program.variables;
-  values_.resize(right.value_count());
   const Reason reason{states_[slot].index};
   if (!merges_directly(right)) {
-    return for_each_match(slot, search, [&](std::span<const uint32_t> match) {
+    const bool exact = graph_.records_merges();
+    return for_each_match(slot, search, [&](const uint32_t* row) {
       const size_t nodes = graph_.id_bound();
-      for (uint32_t v = 0; v < variables; ++v) values_[v] = ClassId(match[v]);
-      right.build_plain(graph_, values_.data(), made_);
+      right.build_row(graph_, row, exact, made_);
       roots_.clear();
-      for (uint32_t root : match.subspan(variables)) roots_.push_back(NodeId(root));
+      for (uint32_t i = right.first_root(); i < right.width(); ++i) roots_.push_back(NodeId(row[i]));
       merge_made(slot, nodes);
     });
   }
-  for_each_match(slot, search, [&](std::span<const uint32_t> match) {
-    const size_t nodes = graph_.id_bound();
-    for (uint32_t v = 0; v < variables; ++v) values_[v] = graph_.find(ClassId(match[v]));
-    const bool merged = right.merge_plain(graph_, values_.data(), ClassId(match[variables]), reason);
-    now_.merges += merged;
-    if (merged || graph_.id_bound() != nodes) ++report_.rules[slot].applied;
+  for_each_match(slot, search, [&](const uint32_t* row) {
+    const uint64_t version = graph_.version();
+    now_.merges += right.merge_row(graph_, row, reason);
+    report_.rules[slot].applied += graph_.version() != version;
   });
 }
 

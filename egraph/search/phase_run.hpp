@@ -61,7 +61,6 @@ class PhaseRun {
   std::optional<StopReason> stop_;
   std::vector<ClassId> made_;  // per root of the match at hand
   std::vector<NodeId> roots_;
-  std::vector<ClassId> values_;  // of a plain right side
   FrozenGraph frozen_;
   bool needs_uses_ = false;
   SearchContext context_;

@@ -33,7 +33,6 @@ class Compiler {
       const Pattern::Node& node = pattern_.parts()[root];
       program_.root_register.push_back(node.kind == Kind::variable ? node.number : kNone);
       program_.root_application.push_back(node.application);
-      program_.root_class.push_back(register_of(root));
     }
     check_all_bound();
     look_ahead();
@@ -133,6 +132,7 @@ class Compiler {
     }
     step.binary = !step.any_children && step.children.size() == 2;
     if (step.binary) std::copy(step.children.begin(), step.children.end(), step.pair);
+    step.free_pair = step.binary && !step.asks && !step.pair[0].compare && !step.pair[1].compare;
     program_.steps.push_back(std::move(step));
   }
 

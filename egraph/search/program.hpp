@@ -29,6 +29,7 @@ struct Step {
   std::vector<Child> children;
   bool binary = false;  ///< two children: the first two of `pair` say what to do with them
   Child pair[2] = {};
+  bool free_pair = false;  ///< binary, and both children are bound here, to two variables
   /// For incremental search: the registers from which later steps go down that are bound before this step...
   std::vector<uint32_t> later_known;
   bool later_unknown = false;  ///< ...and whether there are others
@@ -41,14 +42,11 @@ struct Program {
   uint32_t registers = 0;                      ///< the class variables come first
   std::vector<uint32_t> root_register;         ///< per root: a bare variable's register, or kNone
   std::vector<uint32_t> root_application;      ///< per root: its application, or kNone
-  std::vector<uint32_t> root_class;            ///< per root: the register of its class
   std::vector<uint32_t> sequence_application;  ///< per sequence variable: the application whose children it binds
   uint32_t variables = 0, applications = 0, slots = 0;
   /// One match is this many numbers: class variables, nodes, attribute slots.
   uint32_t width() const { return variables + applications + slots; }
   bool climbs() const;  ///< has a step that goes up
-  /// Enough for a plain right side: class variables, the node of each root (of a bare variable its class).
-  uint32_t brief_width() const { return variables + static_cast<uint32_t>(root_register.size()); }
 };
 
 /// Throws Error(invalid_argument) for a pattern without roots, with a root that shares nothing with those before it,

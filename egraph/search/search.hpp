@@ -15,9 +15,9 @@ struct CompiledRule {
   const Rule* rule = nullptr;
   Program program;
   std::unique_ptr<TemplateProgram> right;  ///< where the applier is a template
-  /// Whether its matches are written in brief.
-  bool brief() const { return right && right->plain(); }
-  uint32_t width() const { return brief() ? program.brief_width() : program.width(); }
+  /// Whether its matches are rows of the right side.
+  bool plain() const { return right && right->plain(); }
+  uint32_t width() const { return plain() ? right->width() : program.width(); }
   bool native() const { return std::holds_alternative<NativeFunction>(rule->applier); }
 };
 
