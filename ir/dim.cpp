@@ -3,6 +3,8 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <unordered_map>
@@ -127,6 +129,45 @@ Dim add_offset(const Dim& a, int64_t c) {
   return DimTable::get().intern(op, base, right, inner(base, 1) + (op == DimOp::add ? "+" : "-") + right.text());
 }
 
+Dim combine(DimOp op, Dim a, Dim b);
+
+/// a op k for a constant k where the whole is simpler than its parts; nothing where it is not, or int64 would overflow.
+/// Offsets go outwards and divisions into one, so that paddings and strides in a row stay short and equal ones meet:
+/// ((N-1)/2+1)*2 is (N+1)/2*2, and (((N-1)/2+1)-1)/2+1 is (N+3)/4.
+std::optional<Dim> fold_factor(const Dim& a, int64_t k) {
+  int64_t product = 0;
+  if (const auto [base, offset] = split_offset(a); offset != 0) {
+    if (__builtin_mul_overflow(offset, k, &product) || product == INT64_MIN) return std::nullopt;
+    return add_offset(combine(DimOp::mul, base, k), product);
+  }
+  const DimExpression& e = DimTable::get().at(a);
+  if (e.op != DimOp::mul || !e.right.is_constant() || __builtin_mul_overflow(e.right.value(), k, &product))
+    return std::nullopt;
+  return combine(DimOp::mul, e.left, product);
+}
+
+std::optional<Dim> fold_divisor(const Dim& a, int64_t d) {
+  if (d <= 1) return std::nullopt;
+  const auto [base, offset] = split_offset(a);
+  const DimExpression& e = DimTable::get().at(base);
+  if (e.op == DimOp::floor_div && e.right.is_constant() && e.right.value() > 0) {  // (x/b + c)/d = (x + c*b)/(b*d)
+    int64_t inner_offset = 0, divisor = 0;
+    if (__builtin_mul_overflow(offset, e.right.value(), &inner_offset) || inner_offset == INT64_MIN ||
+        __builtin_mul_overflow(d, e.right.value(), &divisor))
+      return std::nullopt;
+    return combine(DimOp::floor_div, add_offset(e.left, inner_offset), divisor);
+  }
+  if (e.op == DimOp::mul && e.right.is_constant() && e.right.value() != INT64_MIN) {
+    if (const int64_t g = std::gcd(e.right.value(), d); g > 1)  // (g*x + c)/(g*d) = (x + c/g)/d
+      return combine(DimOp::floor_div,
+                     add_offset(combine(DimOp::mul, e.left, e.right.value() / g), apply(DimOp::floor_div, offset, g)),
+                     d / g);
+  }
+  const int64_t whole = apply(DimOp::floor_div, offset, d), rest = offset % d < 0 ? offset % d + d : offset % d;
+  if (whole == 0) return std::nullopt;
+  return add_offset(combine(DimOp::floor_div, add_offset(base, rest), d), whole);  // N/2+1 rather than (N+2)/2
+}
+
 Dim combine(DimOp op, Dim a, Dim b) {
   if (a.is_constant() && b.is_constant()) return apply(op, a.value(), b.value());
   if (a.is_constant() && (op == DimOp::add || op == DimOp::mul)) std::swap(a, b);
@@ -137,16 +178,23 @@ Dim combine(DimOp op, Dim a, Dim b) {
     case DimOp::sub:
       if (a == b) return 0;
       if (b.is_constant() && !b.is(INT64_MIN)) return add_offset(a, -b.value());
+      if (const auto x = split_offset(a), y = split_offset(b); x.first == y.first) return apply(op, x.second, y.second);
       break;
     case DimOp::mul:
       if (b.is(0)) return 0;
       if (b.is(1)) return a;
+      if (b.is_constant())
+        if (const auto folded = fold_factor(a, b.value())) return *folded;
       break;
     case DimOp::floor_div:
     case DimOp::ceil_div:
       if (b.is(0)) fail(ErrorCode::invalid_argument, "dimension {} divided by 0", a.text());
       if (b.is(1)) return a;
       if (a == b) return 1;
+      if (op == DimOp::ceil_div && b.is_constant() && b.value() > 0)
+        return combine(DimOp::floor_div, add_offset(a, b.value() - 1), b);
+      if (op == DimOp::floor_div && b.is_constant())
+        if (const auto folded = fold_divisor(a, b.value())) return *folded;
       break;
     default:
       if (a == b) return a;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ir/support/error.hpp"
+#include "ir/support/memory.hpp"
 
 namespace weft::ir {
 
@@ -14,7 +15,8 @@ Tensor Tensor::allocate(TensorType type) {
   Tensor t;
   t.type_ = std::move(type);
   // Aligned by hand: glibc's aligned_alloc does not take back a freed block of the same size, so memory would creep.
-  size_t bytes = static_cast<size_t>(t.type_.bytes()) + kAlignment;
+  const size_t bytes = t.bytes() + kAlignment;
+  if (t.type_.bytes() >= kLeastLookedUp) require_memory(t.type_.bytes(), to_string(t.type_));
   void* memory = std::malloc(bytes);
   if (!memory) fail(ErrorCode::limit, "cannot allocate {} bytes for {}", bytes, to_string(t.type_));
   t.owner_ = std::shared_ptr<const void>(memory, [](const void* p) { std::free(const_cast<void*>(p)); });

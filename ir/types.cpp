@@ -61,8 +61,8 @@ int64_t element_count(const Shape& shape) {
     if (v < 0) fail(ErrorCode::out_of_range, "shape {} has the negative dimension {}", to_string(shape), v);
     if (v == 0) {
       zero = true;
-    } else if (__builtin_mul_overflow(count, v, &count) || count > (int64_t{1} << 62)) {
-      fail(ErrorCode::out_of_range, "shape {} has more than 2^62 elements", to_string(shape));
+    } else if (__builtin_mul_overflow(count, v, &count) || count > (int64_t{1} << 58)) {  // bytes fit int64
+      fail(ErrorCode::out_of_range, "shape {} has more than 2^58 elements", to_string(shape));
     }
   }
   return zero ? 0 : count;

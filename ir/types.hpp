@@ -54,7 +54,7 @@ using Shape = std::vector<Dim>;
 
 std::string to_string(const Shape& shape);  ///< "[1,3,H,W]"
 bool is_static(const Shape& shape);
-/// Product of all dimensions; throws where symbolic, negative, or above 2^62.
+/// Product of all dimensions; throws where symbolic, negative, or above 2^58.
 int64_t element_count(const Shape& shape);
 std::vector<int64_t> to_ints(const Shape& shape);  ///< throws where symbolic
 Shape to_shape(const std::vector<int64_t>& dims);

@@ -37,7 +37,7 @@ class Laying {
     auto rank = [&](NodeId node) { return unroll_ ? unroll_->rank(chosen_.frozen.class_of(node)) : 0; };
     std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return rank(a) < rank(b); });
     for (size_t i = 0; i < order.size(); ++i) {
-      lay(order[i], value_of_, nullptr);
+      lay(order[i], nullptr);
       if (!Unroll::is_second(rank(order[i])) || (i + 1 < order.size() && rank(order[i + 1]) == rank(order[i])))
         continue;
       size_t first = i;  // the last node of a second block: its copies follow
@@ -49,51 +49,51 @@ class Laying {
   }
 
  private:
+  using BlockValues = std::unordered_map<ClassId, ir::Value>;  // of the classes that the second block computes
+
   /// Where a node is laid out a further time: for which block, and what the block before it computed.
   struct Copy {
     size_t roll, block;
-    const std::vector<ir::Value>& before;
-    const std::vector<bool>& of_block;  // by class: computed in the block itself
+    const BlockValues& before;
   };
 
   const ir::Graph& source() const { return chosen_.source; }
   const egraph::FrozenGraph& frozen() const { return chosen_.frozen; }
 
   void repeat(size_t roll, std::span<const NodeId> nodes) {
-    std::vector<bool> of_block(value_of_.size());
-    for (NodeId node : nodes) of_block[frozen().class_of(node).value] = true;
-    keep_outputs(of_block);
+    BlockValues before;
+    for (NodeId node : nodes) before[frozen().class_of(node)];
+    for_outputs_of(before, [&](size_t o, ir::Value value) { kept_outputs_[o] = value; });
     for (size_t block = 0; block < chosen_.rolled.rolls[roll].left_out.size(); ++block) {
-      const std::vector<ir::Value> before = value_of_;
-      Copy copy{roll, block, before, of_block};
-      for (NodeId node : nodes) lay(node, value_of_, &copy);
-      for (size_t o = 0; o < chosen_.inserted.outputs.size(); ++o) {
-        ClassId id = frozen().find(chosen_.inserted.outputs[o]);
-        if (of_block[id.value]) outputs_left_out_[roll][block][o] = value_of_[id.value];
-      }
+      for (auto& [id, value] : before) value = value_of_[id.value];
+      const Copy copy{roll, block, before};
+      for (NodeId node : nodes) lay(node, &copy);
+      for_outputs_of(before, [&](size_t o, ir::Value value) { outputs_left_out_[roll][block][o] = value; });
     }
   }
 
-  /// Outputs of the second block itself, before the values of the blocks after it take their places.
-  void keep_outputs(const std::vector<bool>& of_block) {
-    for (size_t o = 0; o < chosen_.inserted.outputs.size(); ++o) {
-      ClassId id = frozen().find(chosen_.inserted.outputs[o]);
-      if (of_block[id.value]) kept_outputs_[o] = value_of_[id.value];
-    }
+  /// f(output, value that was laid out last) for the outputs that a block computes.
+  template <typename F>
+  void for_outputs_of(const BlockValues& block, const F& f) const {
+    for (size_t o = 0; o < chosen_.inserted.outputs.size(); ++o)
+      if (const ClassId id = frozen().find(chosen_.inserted.outputs[o]); block.contains(id)) f(o, value_of_[id.value]);
   }
 
-  void lay(NodeId node, std::vector<ir::Value>& values, const Copy* copy) {
+  void lay(NodeId node, const Copy* copy) {
     std::vector<ir::Value> operands;
     for (ClassId child : frozen().children(node)) {
       ClassId id = frozen().find(child);
-      if (copy && !copy->of_block[id.value]) {
-        ClassId next = unroll_->next(copy->roll, id, chosen_.choice);
-        operands.push_back(next == id ? values[id.value] : copy->before[next.value]);
-      } else {
-        operands.push_back(values[id.value]);
-      }
+      operands.push_back(copy && !copy->before.contains(id) ? read_before(id, *copy) : value_of_[id.value]);
     }
-    values[frozen().class_of(node).value] = rebuilt(node, operands, copy);
+    value_of_[frozen().class_of(node).value] = rebuilt(node, operands, copy);
+  }
+
+  /// What a block reads that stands before it: where the second block reads `id` of the first, its image of a block
+  /// later.
+  ir::Value read_before(ClassId id, const Copy& copy) const {
+    const ClassId next = unroll_->next(copy.roll, id, chosen_.choice);
+    const auto computed = copy.before.find(next);
+    return computed == copy.before.end() ? value_of_[next.value] : computed->second;
   }
 
   ir::Value rebuilt(NodeId node, const std::vector<ir::Value>& operands, const Copy* copy) {

@@ -189,56 +189,75 @@ class Finder {
     return true;
   }
 
+  ir::NodeId node_at(const Run& run, size_t copy, size_t t) const {
+    return computed_[run.start + copy * run.period + t];
+  }
+
+  /// By block: what stands in it for a node of the second block.
+  using Pairs = std::vector<std::unordered_map<uint32_t, ir::NodeId>>;
+
   /// The roles of a run, as nodes of the source (translated by the caller); nothing where a condition of roll() fails.
   std::optional<Roll> roles(const Run& run) const {
-    auto node_at = [&](size_t copy, size_t t) { return computed_[run.start + copy * run.period + t]; };
-    std::vector<std::unordered_map<uint32_t, ir::NodeId>> pairs(run.copies);  // second block's -> this block's
+    std::optional<Pairs> pairs = pair_blocks(run);
+    if (!pairs) return std::nullopt;
+    std::vector<ir::NodeId> beyond;  // roles beyond the block's own nodes, in the order of the graph
+    for (ir::NodeId id : all_)
+      if (pairs->front().count(id.value)) beyond.push_back(id);
+    for (auto& of_block : *pairs)
+      for (ir::NodeId id : beyond) of_block.try_emplace(id.value, id);  // of the second block itself
+    if (!belongs_to_one_block(run, *pairs, beyond)) return std::nullopt;
+    return as_roll(run, *pairs, beyond);
+  }
+
+  /// Pairs what every block reads with what the second one reads in its place.
+  std::optional<Pairs> pair_blocks(const Run& run) const {
+    Pairs pairs(run.copies);
     for (size_t copy = 0; copy < run.copies; ++copy)
       for (size_t t = 0; t < run.period; ++t) {
-        const ir::Node &second = graph_.node(node_at(1, t)), &here = graph_.node(node_at(copy, t));
+        const ir::Node &second = graph_.node(node_at(run, 1, t)), &here = graph_.node(node_at(run, copy, t));
         if (!same_content(second, here)) return std::nullopt;
-        for (size_t k = 0; k < here.operands.size(); ++k) {
-          ir::NodeId a = second.operands[k].node, b = here.operands[k].node;
-          if (!is_computed(a)) {
-            if (!pair_leaves(a, b, pairs[copy])) return std::nullopt;
-          } else if (a == b && copy != 1) {
-            if (position(a) >= run.start) return std::nullopt;  // one block read by all others
-            pairs[copy][a.value] = b;
-          } else if (copy != 1) {  // the block itself or the one before it, neither less nor further
-            if (position(a) < run.start || position(b) + run.period != position(a) + copy * run.period)
-              return std::nullopt;
-          }
-        }
+        for (size_t k = 0; k < here.operands.size(); ++k)
+          if (!pair_operands(run, copy, second.operands[k].node, here.operands[k].node, pairs[copy]))
+            return std::nullopt;
       }
-    std::vector<ir::NodeId> shared_or_own;  // roles beyond the block's own nodes, in the order of the graph
-    for (ir::NodeId id : all_)
-      if (pairs[0].count(id.value)) shared_or_own.push_back(id);
-    for (size_t copy = 0; copy < run.copies; ++copy)
-      for (ir::NodeId id : shared_or_own) pairs[copy].try_emplace(id.value, id);  // of the second block itself
-    if (!belongs_to_one_block(run, pairs, shared_or_own)) return std::nullopt;
+    return pairs;
+  }
 
-    auto block = [&](size_t copy) {
+  /// `a` is read in the second block, `b` in its place in block `copy`.
+  bool pair_operands(const Run& run, size_t copy, ir::NodeId a, ir::NodeId b,
+                     std::unordered_map<uint32_t, ir::NodeId>& pairs) const {
+    if (!is_computed(a)) return pair_leaves(a, b, pairs);
+    if (copy == 1) return true;
+    if (a == b) {  // one value read by all blocks, from before them
+      pairs[a.value] = b;
+      return position(a) < run.start;
+    }
+    // from the block itself or the one before it, neither less nor further
+    return position(a) >= run.start && position(b) + run.period == position(a) + copy * run.period;
+  }
+
+  Roll as_roll(const Run& run, const Pairs& pairs, const std::vector<ir::NodeId>& beyond) const {
+    const auto block = [&](size_t copy) {
       std::vector<ir::NodeId> nodes;
-      for (size_t t = 0; t < run.period; ++t) nodes.push_back(node_at(copy, t));
-      for (ir::NodeId id : shared_or_own) nodes.push_back(pairs[copy].at(id.value));
+      for (size_t t = 0; t < run.period; ++t) nodes.push_back(node_at(run, copy, t));
+      for (ir::NodeId id : beyond) nodes.push_back(pairs[copy].at(id.value));
       return nodes;
     };
     Roll roll;
     roll.copies = run.copies;
     roll.blocks = {block(0), block(1), block(run.copies - 1)};
     for (size_t copy = 2; copy + 1 < run.copies; ++copy) roll.left_out.push_back(block(copy));
-    std::unordered_set<uint32_t> bypass;
+    std::unordered_set<uint32_t> seen;
     for (size_t i = run.end(); i < computed_.size(); ++i)
       for (ir::Value v : graph_.node(computed_[i]).operands)
         if (graph_.node(v.node).op == ir::Op::input || (is_computed(v.node) && position(v.node) < run.start))
-          if (bypass.insert(v.node.value).second) roll.bypass.push_back(v.node);
+          if (seen.insert(v.node.value).second) roll.bypass.push_back(v.node);
     return roll;
   }
 
   /// No leaf of one block is read by another block (unless by all of them) or from outside; nothing but the last block
   /// is read after the run.
-  bool belongs_to_one_block(const Run& run, const std::vector<std::unordered_map<uint32_t, ir::NodeId>>& pairs,
-                            const std::vector<ir::NodeId>& roles) const {
+  bool belongs_to_one_block(const Run& run, const Pairs& pairs, const std::vector<ir::NodeId>& roles) const {
     std::unordered_set<uint32_t> owned;
     for (ir::NodeId role : roles) {
       bool shared = true;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "ir/support/error.hpp"
+#include "ir/support/memory.hpp"
 #include "runtime/arena_pool.hpp"
 #include "runtime/plan_check.hpp"
 #include "runtime/threads.hpp"
@@ -130,8 +131,7 @@ struct BoundPlan::State {
     if (split && wanted.size() > 1) budget = &wanted;
   }
 
-  std::unique_ptr<RunMemory> take_memory() const {
-    if (auto memory = pool.take()) return memory;
+  std::unique_ptr<RunMemory> new_memory() const {
     auto memory = std::make_unique<RunMemory>(plan().arena_bytes, slots);
     for (auto [slot, offset] : arena_slots) memory->slots[slot] = memory->arena + offset;
     return memory;
@@ -170,16 +170,13 @@ struct BoundPlan::State {
       if (copy.bytes) std::memcpy(memory.slots[copy.to], memory.slots[copy.from], copy.bytes);
   }
 
-  void check_and_allocate(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) const {
+  void check_given(std::span<const ir::Tensor> inputs, std::span<const ir::Tensor> outputs) const {
     if (inputs.size() != plan().inputs.size() || outputs.size() != plan().outputs.size())
       fail(ErrorCode::invalid_argument, "{} inputs and {} outputs given, {} and {} expected", inputs.size(),
            outputs.size(), plan().inputs.size(), plan().outputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) check_tensor(plan().inputs[i], inputs[i], "input");
     for (size_t o = 0; o < outputs.size(); ++o) {
-      if (!outputs[o].defined()) {
-        outputs[o] = ir::Tensor::allocate(plan().outputs[o].type);
-        continue;
-      }
+      if (!outputs[o].defined()) continue;
       check_tensor(plan().outputs[o], outputs[o], "output");
       auto refuse = [&](const char* what, const std::string& name) {
         throw Error(ErrorCode::invalid_argument, fmt::format("the given tensor shares memory with {} '{}'", what, name),
@@ -188,14 +185,27 @@ struct BoundPlan::State {
       for (size_t i = 0; i < inputs.size(); ++i)
         if (overlap(inputs[i], outputs[o])) refuse("input", plan().inputs[i].name);
       for (size_t other = 0; other < o; ++other)
-        if (overlap(outputs[other], outputs[o])) refuse("output", plan().outputs[other].name);
+        if (outputs[other].defined() && overlap(outputs[other], outputs[o]))
+          refuse("output", plan().outputs[other].name);
     }
+  }
+
+  /// Fresh outputs and working memory; before anything is allocated, all of it is compared with what there is.
+  std::unique_ptr<RunMemory> allocate(std::span<ir::Tensor> outputs) const {
+    std::unique_ptr<RunMemory> memory = pool.take();
+    int64_t bytes = memory ? 0 : plan().arena_bytes;
+    for (size_t o = 0; o < outputs.size(); ++o)
+      if (!outputs[o].defined()) bytes += plan().outputs[o].type.bytes();
+    require_memory(bytes, "a run");
+    for (size_t o = 0; o < outputs.size(); ++o)
+      if (!outputs[o].defined()) outputs[o] = ir::Tensor::allocate(plan().outputs[o].type);
+    return memory ? std::move(memory) : new_memory();
   }
 
   template <typename F>
   void run(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs, const F& body) const {
-    check_and_allocate(inputs, outputs);
-    std::unique_ptr<RunMemory> memory = take_memory();
+    check_given(inputs, outputs);
+    std::unique_ptr<RunMemory> memory = allocate(outputs);
     for (Patch p : input_slots) memory->slots[p.slot] = const_cast<void*>(inputs[p.index].data());
     for (Patch p : output_slots) memory->slots[p.slot] = outputs[p.index].mutable_data();
     body(*memory);  // where it throws, the memory is freed
@@ -227,6 +237,9 @@ const ir::Plan& BoundPlan::plan() const { return state_->plan(); }
 int64_t BoundPlan::peak_bytes() const { return state_->peak_bytes; }
 int64_t BoundPlan::packed_bytes() const { return state_->weights.bytes; }
 void BoundPlan::trim() const { state_->pool.trim(); }
+void BoundPlan::wait_until_stored() const {
+  if (state_->weights.storing.valid()) state_->weights.storing.wait();
+}
 
 void BoundPlan::run(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) const {
   translate_errors([&] {

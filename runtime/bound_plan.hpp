@@ -47,6 +47,9 @@ class BoundPlan {
                     const StepObserver& observe) const;
   /// Frees the arenas that no run is using.
   void trim() const;
+  /// Packed weights that are new to the disk are written while runs begin; waits until they are (as the end of this
+  /// object does), for who times runs.
+  void wait_until_stored() const;
 
  private:
   struct State;

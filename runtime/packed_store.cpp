@@ -18,17 +18,21 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "WEFTPACK";
-constexpr uint32_t kFormat = 1;
+constexpr uint32_t kFormat = 2;
 constexpr size_t kAlign = 64;
 
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-/// Which images follow, and how long they are; they lie at multiples of kAlign behind it.
+Hash128 sum_of(std::span<const char> bytes) { return hash_bytes(bytes.data(), bytes.size()); }
+
+/// Which images follow, how long they are and their checksums; they lie at multiples of kAlign behind it.
 std::string table_of(std::span<const PackedImage> images) {
   ByteWriter w;
   w.text(packed_made_by()).number<uint64_t>(images.size());
-  for (const PackedImage& image : images)
-    w.number(image.key.low).number(image.key.high).number<uint64_t>(image.bytes.size());
+  for (const PackedImage& image : images) {
+    w.number<uint64_t>(image.bytes.size());
+    for (const Hash128& h : {image.key, sum_of(image.bytes)}) w.number(h.low).number(h.high);
+  }
   return w.take();
 }
 
@@ -49,13 +53,15 @@ std::shared_ptr<const PackedFile> PackedFile::open(const fs::path& file) {
   ByteReader r(table);
   result->made_by_ = r.text("maker");
   size_t at = aligned(kContainerHeader + table.size());
-  for (size_t n = r.count(24, "images"); n > 0; --n) {
-    Hash128 key;
-    key.low = r.number<uint64_t>("key");
-    key.high = r.number<uint64_t>("key");
+  for (size_t n = r.count(40, "images"); n > 0; --n) {
     const auto size = r.number<uint64_t>("size");
+    Hash128 key, sum;
+    for (Hash128* h : {&key, &sum}) {
+      h->low = r.number<uint64_t>("hash");
+      h->high = r.number<uint64_t>("hash");
+    }
     if (at > bytes.size() || size > bytes.size() - at) fail(ErrorCode::parse, "cut short at image {}", key.hex());
-    result->images_.emplace(key, std::span<const char>(bytes.data() + at, size));
+    result->images_.emplace(key, Image{{bytes.data() + at, size}, sum});
     at = aligned(at + size);
   }
   r.expect_end();
@@ -65,7 +71,19 @@ std::shared_ptr<const PackedFile> PackedFile::open(const fs::path& file) {
 
 std::span<const char> PackedFile::find(const Hash128& key) const {
   const auto found = images_.find(key);
-  return found == images_.end() ? std::span<const char>() : found->second;
+  return found == images_.end() ? std::span<const char>() : found->second.bytes;
+}
+
+void PackedFile::check() const {
+  for (const auto& [key, image] : images_)
+    if (sum_of(image.bytes) != image.sum)
+      fail(ErrorCode::parse, "damaged: the checksum of image {} does not match", key.hex());
+}
+
+std::vector<Hash128> PackedFile::keys() const {
+  std::vector<Hash128> keys;
+  for (const auto& [key, image] : images_) keys.push_back(key);
+  return keys;
 }
 
 PackedStore::PackedStore(const CacheOptions& options)
@@ -82,6 +100,7 @@ std::shared_ptr<const PackedFile> PackedStore::find(const Hash128& key) const {
   if (!enabled_ || options_.refresh) return nullptr;
   try {
     auto found = PackedFile::open(file(key));
+    if (found->bytes() <= kCheckedWhenFound) found->check();
     ::utimensat(AT_FDCWD, file(key).c_str(), nullptr, 0);  // its age tells which entries go first
     return found;
   } catch (const Error& e) {

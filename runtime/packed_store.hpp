@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ir/support/hash.hpp"
 #include "runtime/mapped_file.hpp"
@@ -22,11 +23,19 @@ class PackedFile {
   static std::shared_ptr<const PackedFile> open(const std::filesystem::path& file);
   /// Empty where there is none. Lives as long as this.
   std::span<const char> find(const Hash128& key) const;
+  /// Reads every image; throws Error(parse) naming one whose bytes are not those that were written.
+  void check() const;
   const std::string& made_by() const { return made_by_; }
+  size_t bytes() const { return mapped_->bytes().size(); }
+  std::vector<Hash128> keys() const;
 
  private:
+  struct Image {
+    std::span<const char> bytes;
+    Hash128 sum;
+  };
   std::shared_ptr<const MappedFile> mapped_;
-  std::map<Hash128, std::span<const char>> images_;
+  std::map<Hash128, Image> images_;
   std::string made_by_;
 };
 
@@ -34,6 +43,9 @@ struct PackedImage {
   Hash128 key;
   std::span<const char> bytes;
 };
+
+/// Files up to this size are checked whenever they are found (3 ms); larger ones by `weft cache check` alone.
+inline constexpr size_t kCheckedWhenFound = size_t{32} << 20;
 
 class PackedStore {
  public:

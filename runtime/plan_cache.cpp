@@ -244,16 +244,20 @@ std::vector<Seen> scan(const fs::path& directory, bool clean, int64_t* freed = n
 }
 }  // namespace
 
-std::vector<CacheEntryInfo> PlanCache::list() const {
+std::vector<CacheEntryInfo> PlanCache::list(bool contents) const {
   std::vector<CacheEntryInfo> list;
   for (const Seen& seen : scan(directory_, false)) {
-    CacheEntryInfo info{seen.file, seen.bytes, {}, {}, {}};
+    CacheEntryInfo info;
+    info.file = seen.file;
+    info.bytes = seen.bytes;
     info.packed = is_packed_name(seen.file.filename().string());
     info.age_seconds = std::chrono::duration<double>(fs::file_time_type::clock::now() - seen.used).count();
     try {
       if (info.packed) {
         info.graph_name = "packed weights";
-        info.problem = foreign(PackedFile::open(seen.file)->made_by());
+        const auto file = PackedFile::open(seen.file);
+        if (contents) file->check();
+        info.problem = foreign(file->made_by());
         list.push_back(std::move(info));
         continue;
       }
@@ -263,6 +267,7 @@ std::vector<CacheEntryInfo> PlanCache::list() const {
       info.problem = foreign(entry.key_text);
     } catch (const Error& e) {
       info.problem = e.what();
+      info.damaged = e.code() != ErrorCode::unsupported;  // another version's format
     }
     list.push_back(std::move(info));
   }
@@ -289,6 +294,14 @@ int64_t PlanCache::collect_unusable() const {
     if (!info.problem.empty() && fs::remove_all(info.file, error) != static_cast<uintmax_t>(-1)) freed += info.bytes;
   }
   return freed;
+}
+
+std::vector<CacheEntryInfo> PlanCache::remove_damaged() const {
+  std::vector<CacheEntryInfo> damaged = list(true);
+  std::erase_if(damaged, [](const CacheEntryInfo& info) { return !info.damaged; });
+  std::error_code error;
+  for (const CacheEntryInfo& info : damaged) fs::remove_all(info.file, error);
+  return damaged;
 }
 
 int64_t PlanCache::clear() const {

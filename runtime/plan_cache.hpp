@@ -48,6 +48,7 @@ struct CacheEntryInfo {
   std::string graph_name;  ///< empty where the entry cannot be read
   std::string problem;     ///< why it cannot be used here; empty where it can
   bool packed = false;     ///< packed weights (packed_store.hpp); else a plan
+  bool damaged = false;    ///< the problem is in the file, wherever it is used
 };
 
 /// One directory of plans, shared by all threads and processes; and the memory in front of it, shared by this process.
@@ -63,12 +64,15 @@ class PlanCache {
   void store(const PlanKey& key, std::shared_ptr<const ir::Plan> canonical) const;
 
   const std::filesystem::path& directory() const { return directory_; }
-  std::vector<CacheEntryInfo> list() const;  ///< most recently used first
+  /// Most recently used first. `contents`: packed weights are read whole too, and compared with their checksums.
+  std::vector<CacheEntryInfo> list(bool contents = false) const;
   /// Removes left-over temporary files, then the least recently used plans and packed weights down to so many bytes.
   /// Returns the bytes freed.
   int64_t collect(int64_t plan_bytes, int64_t packed_bytes) const;
   /// Removes entries that this program cannot use here (damaged, of another version, machine or library).
   int64_t collect_unusable() const;
+  /// Reads every entry whole and removes those that are damaged; returns them.
+  std::vector<CacheEntryInfo> remove_damaged() const;
   /// Removes every entry and temporary file, and nothing else.
   int64_t clear() const;
 

@@ -33,7 +33,9 @@ class Checker {
   explicit Checker(const ir::Plan& plan) : plan_(plan), written_(plan.buffers.size(), false) {}
 
   void run() {
-    if (plan_.arena_bytes < 0 || plan_.arena_bytes > kMostBytes) bad("an arena of {} bytes", plan_.arena_bytes);
+    if (plan_.arena_bytes < 0) bad("an arena of {} bytes", plan_.arena_bytes);
+    if (plan_.arena_bytes > kMostBytes)
+      throw Error(ErrorCode::limit, fmt::format("an arena of {} bytes, at most 2^46", plan_.arena_bytes), "plan");
     if (plan_.threads < 1 || plan_.threads > 1 << 16) bad("{} threads", plan_.threads);
     for (size_t i = 0; i < plan_.constants.size(); ++i)
       if (!plan_.constants[i].defined()) bad("constant {} has no value", i);

@@ -187,6 +187,7 @@ PlanFile parse_plan_file(std::string_view bytes) {
   size_t count = r.count(32, "parameters");
   if (count != result.plan.parameters.size())
     fail(ErrorCode::parse, "{} weights for {} parameters", count, result.plan.parameters.size());
+  uint64_t end = parts.weights_at;  // of the file
   for (size_t i = 0; i < count; ++i) {
     ParameterSource source;
     source.name = result.plan.parameters[i].name;
@@ -202,10 +203,12 @@ PlanFile parse_plan_file(std::string_view bytes) {
         fail(ErrorCode::parse, "cut short: weight '{}' of {} bytes at {} of {}", source.name, size, source.offset,
              there);
       source.offset += parts.weights_at;
+      end = std::max(end, source.offset + size);
     }
     result.parameters.push_back(std::move(source));
   }
   r.expect_end();
+  if (bytes.size() != end) fail(ErrorCode::parse, "{} bytes where {} were written", bytes.size(), end);
   return result;
 }
 

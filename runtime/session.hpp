@@ -50,6 +50,9 @@ class Session {
   /// Loads a model by its extension: .onnx, or .weft (a compiled plan; where it was made on another machine or by
   /// another version it is recompiled when it holds its model's path, with one log line saying why).
   static Session load(const std::filesystem::path& model, SessionOptions options = {});
+  /// The model that a .weft file was made from, to be compiled with the options it was compiled with (of `options`,
+  /// those count that change no plan). Throws Error where it is not there; a changed one is a warning.
+  static Session load_model_of(const std::filesystem::path& plan, SessionOptions options = {});
   explicit Session(ir::Graph graph, SessionOptions options = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;

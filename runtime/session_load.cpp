@@ -40,6 +40,20 @@ SessionOptions recompile_options(const Provenance& p, SessionOptions options) {
   return options;
 }
 
+/// Throws Error where the model that a plan was made from cannot be compiled anew; `before` is said first.
+void check_model_of(const Provenance& p, const fs::path& plan, const std::string& before) {
+  const auto refuse = [&](const std::string& why) { throw Error(ErrorCode::unsupported, before + why, plan.string()); };
+  std::error_code error;
+  if (!p.binds.empty()) refuse("inputs were bound to values when it was compiled: compile it again");
+  if (p.model.empty()) refuse("it was made from no model file");
+  if (!fs::exists(p.model, error)) refuse(fmt::format("its model '{}' is not there to compile it again", p.model));
+}
+
+std::string content_of(const fs::path& file) {
+  const auto mapped = MappedFile::open(file);
+  return hash_bytes(mapped->bytes().data(), mapped->bytes().size()).hex();
+}
+
 /// The plan without parameters that nothing reads; `tensors` shrinks with it.
 ir::Plan without_unread_parameters(ir::Plan plan, std::vector<ir::Tensor>& tensors) {
   std::vector<ir::PlanValue> kept;
@@ -98,14 +112,21 @@ Session Session::load_plan(const fs::path& file, SessionOptions options) {
       throw e.where() == file.string() ? e : e.within(file.string());
     reason = e.what();  // another format, or a kernel that has changed
   }
-  auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::unsupported, fmt::format("{}; {}", reason, why), file.string());
-  };
-  std::error_code error;
-  if (!provenance.binds.empty()) refuse("inputs were bound to values when it was compiled: compile it again");
-  if (provenance.model.empty() || !fs::exists(provenance.model, error))
-    refuse(fmt::format("its model '{}' is not there to compile it again", provenance.model));
+  check_model_of(provenance, file, reason + "; ");
   log(LogLevel::warning, "{}: {}: compiling {} again", file.string(), reason, provenance.model);
+  return load_onnx(provenance.model, recompile_options(provenance, std::move(options)));
+}
+
+Session Session::load_model_of(const fs::path& plan, SessionOptions options) {
+  Provenance provenance;
+  try {
+    provenance = read_provenance(MappedFile::open(plan)->bytes());
+  } catch (const Error& e) {
+    throw e.where() == plan.string() ? e : e.within(plan.string());
+  }
+  check_model_of(provenance, plan, "");
+  if (content_of(provenance.model) != provenance.model_hash)
+    log(LogLevel::warning, "{}: {} has changed since", plan.string(), provenance.model);
   return load_onnx(provenance.model, recompile_options(provenance, std::move(options)));
 }
 
@@ -130,10 +151,7 @@ void Session::save(const fs::path& file, const NamedShapes& shapes, bool embed_w
   p.cpu = cpu_model();
   p.rules = passes::rule_set_hash(state.targets, state.options.compile).hex();
   p.model = state.model;
-  if (!p.model.empty()) {
-    auto mapped = MappedFile::open(p.model);
-    p.model_hash = hash_bytes(mapped->bytes().data(), mapped->bytes().size()).hex();
-  }
+  if (!p.model.empty()) p.model_hash = content_of(p.model);
   p.precision = passes::to_string(state.options.compile.precision);
   p.level = state.options.compile.level;
   p.threads = state.options.compile.threads;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/support/control_groups.hpp"
 #include "ir/support/error.hpp"
 #include "ir/support/fork_join.hpp"
 #include "ir/support/log.hpp"
@@ -48,38 +49,16 @@ std::string first_line(const fs::path& file) {
 }
 
 /// Quota over period of the two formats; 0 where unlimited or unreadable.
-double cpus_of(double quota, double period) { return quota > 0 && period > 0 ? quota / period : 0; }
-double cpus_v2(const fs::path& folder) {
-  std::string line = first_line(folder / "cpu.max");
-  double quota = 0, period = 100000;
-  return std::sscanf(line.c_str(), "%lf %lf", &quota, &period) >= 1 ? cpus_of(quota, period) : 0;
-}
-double cpus_v1(const fs::path& folder) {
-  return cpus_of(std::atof(first_line(folder / "cpu.cfs_quota_us").c_str()),
-                 std::atof(first_line(folder / "cpu.cfs_period_us").c_str()));
-}
-
-/// Smallest quota on the way from `mount` down to `group` (a container may see its own group as the mount's root).
-template <typename F>
-double smallest(const fs::path& mount, const std::string& group, F cpus) {
-  double least = 0;
-  auto take = [&](const fs::path& folder) {
-    double found = cpus(folder);
-    if (found > 0 && (least == 0 || found < least)) least = found;
-  };
-  fs::path folder = mount;
-  take(folder);
-  for (const fs::path& part : fs::path(group).relative_path()) take(folder /= part);
-  return least;
-}
-
-bool lists_cpu(std::string_view controllers) {
-  while (!controllers.empty()) {
-    size_t comma = controllers.find(',');
-    if (controllers.substr(0, comma) == "cpu") return true;
-    controllers = comma == std::string_view::npos ? "" : controllers.substr(comma + 1);
+double cpus_of(const ControlGroup& group) {
+  double quota = 0, period = 0;
+  if (group.version == 2) {
+    period = 100000;
+    if (std::sscanf(first_line(group.folder / "cpu.max").c_str(), "%lf %lf", &quota, &period) < 1) return 0;
+  } else {
+    quota = std::atof(first_line(group.folder / "cpu.cfs_quota_us").c_str());
+    period = std::atof(first_line(group.folder / "cpu.cfs_period_us").c_str());
   }
-  return false;
+  return quota > 0 && period > 0 ? quota / period : 0;
 }
 
 /// Waits until told to end: stands in for a worker thread when we ask whether the system would start that many.
@@ -115,21 +94,9 @@ int startable(int wanted) {
 }  // namespace
 
 double cgroup_cpus(const fs::path& root) {
-  std::ifstream in(root / "proc/self/cgroup");
   double least = 0;
-  for (std::string line; std::getline(in, line);) {
-    size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
-    double found = 0;
-    if (controllers.empty()) {
-      found = smallest(root / "sys/fs/cgroup", group, cpus_v2);
-    } else if (lists_cpu(controllers)) {
-      for (const char* mount : {"sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"})
-        if (found == 0) found = smallest(root / mount, group, cpus_v1);
-    }
-    if (found > 0 && (least == 0 || found < least)) least = found;
-  }
+  for (const ControlGroup& group : control_groups("cpu", root))
+    if (const double found = cpus_of(group); found > 0 && (least == 0 || found < least)) least = found;
   return least;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "ir/support/error.hpp"
 #include "runtime/plan_check.hpp"
@@ -156,17 +158,26 @@ class Binder {
     return kernel.pack(operands);
   }
 
-  /// All packed forms of this plan as one file.
-  void store_packed(const Hash128& file) const {
-    std::vector<PackedImage> images;
-    std::set<Hash128> there;
+  /// All packed forms of this plan as one file, written while runs begin: it takes a disk's time. Where no thread can
+  /// be had, now.
+  void store_packed(const Hash128& file) {
+    std::map<Hash128, SharedPacked> forms;
     size_t bytes = 0;
-    for (size_t s = 0; s < bound_.packed.size(); ++s) {
-      if (!bound_.packed[s] || bound_.packed[s]->image().empty() || !there.insert(*pack_keys_[s]).second) continue;
-      images.push_back({*pack_keys_[s], bound_.packed[s]->image()});
-      bytes += images.back().bytes.size();
+    for (size_t s = 0; s < bound_.packed.size(); ++s)
+      if (bound_.packed[s] && !bound_.packed[s]->image().empty() &&
+          forms.emplace(*pack_keys_[s], bound_.packed[s]).second)
+        bytes += bound_.packed[s]->image().size();
+    if (bytes < kLeastStored) return;
+    const auto write = [store = store_, file, forms = std::move(forms)] {
+      std::vector<PackedImage> images;
+      for (const auto& [key, packed] : forms) images.push_back({key, packed->image()});
+      store.store(file, images);
+    };
+    try {
+      bound_.storing = std::async(std::launch::async, write);
+    } catch (const std::system_error&) {
+      write();
     }
-    if (bytes >= kLeastStored) store_.store(file, images);
   }
 
   /// Prologue results that only the prologue read are freed.

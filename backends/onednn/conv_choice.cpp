@@ -25,17 +25,6 @@ bool is_run(const ConvForm& f) {
          axis_size(f.source.axes[2]) == 1 && f.pads_begin == Dims{0, 0} && f.pads_end == Dims{0, 0};
 }
 
-ConvItem whole(const ConvForm& form) {
-  ConvItem item;
-  item.images = axis_size(form.destination.axes[0]);
-  item.rows = axis_size(form.destination.axes[1]);
-  item.input_rows = axis_size(form.source.axes[1]);
-  item.pad_begin = form.pads_begin[0];
-  item.pad_end = form.pads_end[0];
-  item.channels = axis_size(form.destination.axes.back());
-  return item;
-}
-
 std::string probe(const ConvForm& form, const ConvChoice& choice) {
   const auto list = [](const std::vector<int64_t>& v) { return fmt::format("{}", fmt::join(v, ",")); };
   std::string key =

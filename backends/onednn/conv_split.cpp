@@ -15,17 +15,6 @@ double balance(int64_t units, int parts) {
   return static_cast<double>(units) / static_cast<double>(largest * parts);
 }
 
-ConvItem whole(const ConvForm& form) {
-  ConvItem item;
-  item.images = axis_size(form.destination.axes[0]);
-  item.rows = axis_size(form.destination.axes[1]);
-  item.input_rows = axis_size(form.source.axes[1]);
-  item.pad_begin = form.pads_begin[0];
-  item.pad_end = form.pads_end[0];
-  item.channels = axis_size(form.destination.axes.back());
-  return item;
-}
-
 /// The item for output rows [first, last) of what `all` covers.
 ConvItem rows_of(const ConvForm& form, const ConvItem& all, int64_t first, int64_t last) {
   ConvItem item = all;
@@ -106,6 +95,17 @@ bool all_zeros(const Dims& dims) {
 bool sliceable(const View& view) { return even_stride(view.axes.back()).has_value(); }
 
 }  // namespace
+
+ConvItem whole(const ConvForm& form) {
+  ConvItem item;
+  item.images = axis_size(form.destination.axes[0]);
+  item.rows = axis_size(form.destination.axes[1]);
+  item.input_rows = axis_size(form.source.axes[1]);
+  item.pad_begin = form.pads_begin[0];
+  item.pad_end = form.pads_end[0];
+  item.channels = axis_size(form.destination.axes.back());
+  return item;
+}
 
 void simplify(ConvForm& form) {
   const bool pointwise =

@@ -24,6 +24,8 @@ struct ConvSplit {
 /// Pixels of 1x1 convolutions become one run where memory allows; the first channel-wise parameter of an add stays a
 /// step.
 void simplify(ConvForm& form);
+/// All of it as one part.
+ConvItem whole(const ConvForm& form);
 double conv_flops(const ConvForm& form);
 /// At most `threads` parts, each worth at least 20 us by `nanoseconds`, the time on one thread.
 ConvSplit split_conv(const ConvForm& form, int threads, double nanoseconds);

@@ -14,8 +14,9 @@ Upper tree_choice(const Problem& problem, const Trees& trees) {
 
 namespace {
 
-/// The cost of a node with all that its children need is found by a walk over the choices made so far; a node with one
-/// child needs no walk.
+/// The cost of a node with all that its children need is found by a walk over the choices made so far, latest in the
+/// order first: where only one class is left to visit, nothing below it has been visited, and its total is known. So a
+/// node with one child needs no walk, and in a chain whose links are small graphs each walk ends at the next link.
 class Greedy {
  public:
   Greedy(const Problem& problem, const Index& index, const Trees& trees, Budget& budget)
@@ -51,21 +52,24 @@ class Greedy {
   uint64_t cost_of(uint32_t node, uint64_t enough) {
     const auto& children = problem_.nodes[node].children;
     uint64_t cost = problem_.nodes[node].cost;
-    if (children.size() == 1) return add_costs(cost, total_[children[0]]);
     ++round_;
-    stack_.clear();
+    heap_.clear();
+    const auto earlier = [&](uint32_t a, uint32_t b) { return trees_.position[a] < trees_.position[b]; };
     const auto push = [&](uint32_t id) {
-      if (std::exchange(mark_[id], round_) != round_) stack_.push_back(id);
+      if (std::exchange(mark_[id], round_) == round_) return;
+      heap_.push_back(id);
+      std::push_heap(heap_.begin(), heap_.end(), earlier);
     };
     for (uint32_t child : children) push(child);
-    while (!stack_.empty() && cost < enough) {
-      const Problem::Node& chosen = problem_.nodes[upper_.choice[stack_.back()]];
-      stack_.pop_back();
+    while (heap_.size() > 1 && cost < enough) {
+      std::pop_heap(heap_.begin(), heap_.end(), earlier);
+      const Problem::Node& chosen = problem_.nodes[upper_.choice[heap_.back()]];
+      heap_.pop_back();
       budget_.spend(1 + chosen.children.size());
       cost = add_costs(cost, chosen.cost);
       for (uint32_t child : chosen.children) push(child);
     }
-    return cost;
+    return heap_.size() == 1 ? add_costs(cost, total_[heap_[0]]) : cost;
   }
 
   const Problem& problem_;
@@ -74,7 +78,7 @@ class Greedy {
   Budget& budget_;
   Upper upper_;
   std::vector<uint64_t> total_;
-  std::vector<uint32_t> mark_, stack_;
+  std::vector<uint32_t> mark_, heap_;
   uint32_t round_ = 0;
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "backends/registry.hpp"
 #include "ir/text.hpp"
 #include "passes/pipeline.hpp"
+#include "tests/default_targets.hpp"
 #include "tests/plans/deep_networks.hpp"
 
 using namespace weft;
@@ -23,9 +23,7 @@ struct Row {
 
 Row measure(const std::string& text, bool roll) {
   const ir::Graph graph = ir::parse_graph(text);
-  std::vector<const ir::Target*> targets;
-  for (const backends::Backend* backend : backends::registry())
-    if (backend->name() != "null") targets.push_back(backend);
+  const std::vector<const ir::Target*> targets = test::default_targets();
   passes::Options options;
   if (!roll) options.skip = {"roll"};
   std::map<std::string, std::vector<double>> times;

@@ -36,10 +36,13 @@ Sample sample(test::Random& random, const DimBindings& values, int depth) {
       return {max(x.dim, y.dim), std::max(x.worth, y.worth)};
     case 4:
       return {min(x.dim, y.dim), std::min(x.worth, y.worth)};
-    case 5:
-      return {floor_div(x.dim, 3), floor_divided(x.worth, 3)};
+    case 5: {
+      const int64_t by = random.chance(0.1) ? -3 : random.between(1, 6);
+      return {floor_div(x.dim, by), floor_divided(x.worth, by)};
+    }
     default:
-      return {ceil_div(x.dim, 2), -floor_divided(-x.worth, 2)};
+      const int64_t by = random.chance(0.1) ? -2 : random.between(1, 6);
+      return {ceil_div(x.dim, by), -floor_divided(-x.worth, by)};
   }
 }
 
@@ -61,7 +64,7 @@ TEST_CASE("text of dimensions has parentheses where they matter only") {
   CHECK((floor_div(n, 2) + 1).text() == "N/2+1");
   CHECK(((n + 1) * m).text() == "(N+1)*M");
   CHECK((max(n, m) + 1).text() == "max(N,M)+1");
-  CHECK(((max(n, m) + 1) * 2).text() == "(max(N,M)+1)*2");
+  CHECK((m * (max(n, m) + 1)).text() == "M*(max(N,M)+1)");
   CHECK((n - (m - n)).text() == "N-(M-N)");
   CHECK((Dim(2) * n).text() == "N*2");
   CHECK((n * Dim(-2)).text() == "N*(-2)");
@@ -74,6 +77,22 @@ TEST_CASE("offsets fold, so that padding and cropping give the dimension back") 
   CHECK(Dim(1) + n + 1 == n + 2);
   CHECK(n + INT64_MAX - INT64_MAX == n);
   CHECK((n + INT64_MAX + 1).substitute({{"N", -5}}) == Dim(INT64_MAX - 4));
+}
+
+TEST_CASE("strides, paddings and their reverse in a row stay short, and equal ones meet") {
+  const Dim n = Dim::symbol("N");
+  const auto halved = [](Dim d) { return floor_div(d - 1, 2) + 1; };  // a window of 3, stride 2, padding 1
+  CHECK(halved(n).text() == "(N+1)/2");
+  CHECK(halved(halved(halved(n))).text() == "(N+7)/8");
+  CHECK(halved(n) == ceil_div(n, 2));
+  CHECK(((floor_div(n - 1, 4) * 2 + 1) * 2 + 2).text() ==
+        "(N+3)/4*4");  // down by 4, and up again by two transposed ones
+  CHECK((floor_div(n, 2) + 1).text() == "N/2+1");
+  CHECK(floor_div(n * 4 + 6, 2).text() == "N*2+3");
+  CHECK(floor_div(n * 2 + 5, 4).text() == "N/2+1");
+  CHECK(floor_div(n * 6 + 5, 4).text() == "N*3/2+1");
+  CHECK((n + 5 - (n + 2)).is(3));
+  CHECK(floor_div(n - 5, -2).substitute({{"N", 2}}).is(1));
 }
 
 TEST_CASE("symbols that are no identifiers are quoted and never mistaken for expressions") {

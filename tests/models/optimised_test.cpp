@@ -3,13 +3,12 @@
 // not compared word for word here.
 #include <map>
 
-#include "backends/registry.hpp"
-#include "ir/import/onnx.hpp"
 #include "ir/program.hpp"
 #include "passes/pass_runner.hpp"
 #include "passes/pipeline.hpp"
 #include "tests/catch.hpp"
-#include "tests/models/model_list.hpp"
+#include "tests/default_targets.hpp"
+#include "tests/models/imported.hpp"
 
 namespace weft::models {
 namespace {
@@ -20,22 +19,11 @@ struct Plan {
 };
 
 std::optional<Plan> compiled(const std::string& name) {
-  const Model& model = find_model(name);
-  std::string reason;
-  if (!model_available(model, &reason)) {
-    if (std::getenv("WEFT_REQUIRE_MODELS")) FAIL(reason);
-    WARN("skipped: " << reason);
-    return std::nullopt;
-  }
-  ir::OnnxOptions options;
-  for (const ModelInput& input : model.cases[0].inputs)
-    options.shapes.emplace_back(input.name, ir::to_ints(input.type.shape));
-  std::vector<const ir::Target*> targets;
-  for (const backends::Backend* backend : backends::registry())
-    if (backend->name() != "null") targets.push_back(backend);
+  const std::optional<ir::Graph> graph = imported(name);
+  if (!graph) return std::nullopt;
   passes::Options how;
   how.threads = 1;
-  passes::CompileResult result = passes::compile(ir::import_onnx(model_path(model), options), targets, how);
+  passes::CompileResult result = passes::compile(*graph, test::default_targets(), how);
   return Plan{std::move(result.plan), std::move(result.report)};
 }
 

@@ -1,8 +1,8 @@
 // C02: depth is no danger, to any pass, at any level.
-#include "backends/registry.hpp"
 #include "ir/eval.hpp"
 #include "passes/pipeline.hpp"
 #include "tests/catch.hpp"
+#include "tests/default_targets.hpp"
 #include "tests/small_stack.hpp"
 
 using namespace weft;
@@ -19,12 +19,9 @@ ir::Graph chain(int length) {
 }
 
 passes::CompileResult compile(const ir::Graph& graph, int level) {
-  std::vector<const ir::Target*> targets;
-  for (const backends::Backend* backend : backends::registry())
-    if (backend->name() != "null") targets.push_back(backend);
   passes::Options options;
   options.level = level;
-  return passes::compile(graph, targets, options);
+  return passes::compile(graph, test::default_targets(), options);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <random>
 #include <set>
 
-#include "backends/registry.hpp"
 #include "ir/eval.hpp"
 #include "ir/text.hpp"
 #include "passes/canonicalise.hpp"
@@ -14,18 +13,12 @@
 #include "passes/pipeline.hpp"
 #include "passes/search.hpp"
 #include "tests/catch.hpp"
+#include "tests/default_targets.hpp"
 #include "tests/plans/deep_networks.hpp"
 
 using namespace weft;
 
 namespace {
-
-std::vector<const ir::Target*> targets() {
-  std::vector<const ir::Target*> all;
-  for (const backends::Backend* b : backends::registry())
-    if (b->name() != "null") all.push_back(b);
-  return all;
-}
 
 void fill(ir::Tensor& tensor, std::mt19937& random, double scale) {
   std::normal_distribution<double> normal;
@@ -54,7 +47,7 @@ Searched searched(const ir::Graph& graph, bool roll) {
   passes::Options options;
   if (!roll) options.skip = {"roll"};
   passes::PassRunner run(options, s.report);
-  std::vector<const ir::Target*> all = targets();
+  const std::vector<const ir::Target*> all = test::default_targets();
   s.result = passes::search(passes::canonicalise(graph), all, options, run, s.report);
   int inserts = 0;
   for (const passes::PassReport& pass : s.report.passes) {

@@ -3,23 +3,16 @@
 #include <cmath>
 #include <random>
 
-#include "backends/registry.hpp"
 #include "ir/eval.hpp"
 #include "ir/text.hpp"
 #include "passes/canonicalise.hpp"
 #include "passes/pass_runner.hpp"
 #include "tests/catch.hpp"
+#include "tests/default_targets.hpp"
 
 using namespace weft;
 
 namespace {
-
-std::vector<const ir::Target*> targets() {
-  std::vector<const ir::Target*> all;
-  for (const backends::Backend* b : backends::registry())
-    if (b->name() != "null") all.push_back(b);
-  return all;
-}
 
 ir::Tensor random_tensor(const ir::TensorType& type, std::mt19937& random) {
   ir::Tensor t = ir::Tensor::allocate(type);
@@ -41,7 +34,7 @@ Sides searched(const std::string& text, passes::Options options = {}) {
   for (ir::NodeId id : sides.source.parameters())
     sides.source.mutable_node(id).tensor = random_tensor(sides.source.node(id).types[0], random);
   passes::PassRunner run(options, sides.report);
-  std::vector<const ir::Target*> all = targets();
+  const std::vector<const ir::Target*> all = test::default_targets();
   sides.result = passes::search(passes::canonicalise(sides.source), all, options, run, sides.report);
   sides.lowered = sides.result.lowered;
   return sides;

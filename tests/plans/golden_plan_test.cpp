@@ -7,13 +7,12 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "ir/import/onnx.hpp"
 #include "ir/text.hpp"
 #include "passes/pass_runner.hpp"
 #include "passes/pipeline.hpp"
 #include "tests/catch.hpp"
 #include "tests/golden.hpp"
-#include "tests/models/model_list.hpp"
+#include "tests/models/imported.hpp"
 #include "tests/plans/deep_networks.hpp"
 #include "tests/plans/paper_machine.hpp"
 
@@ -34,20 +33,6 @@ std::string plan_with_threads(const ir::Graph& graph, int threads) {
   std::string plan;
   tbb::task_arena(threads).execute([&] { plan = plan_of(graph); });
   return plan;
-}
-
-std::optional<ir::Graph> imported(const std::string& name) {
-  const Model& model = find_model(name);
-  std::string reason;
-  if (!model_available(model, &reason)) {
-    if (std::getenv("WEFT_REQUIRE_MODELS")) FAIL(reason);
-    WARN("skipped: " << reason);
-    return std::nullopt;
-  }
-  ir::OnnxOptions options;
-  for (const ModelInput& input : model.cases[0].inputs)
-    options.shapes.emplace_back(input.name, ir::to_ints(input.type.shape));
-  return ir::import_onnx(model_path(model), options);
 }
 
 void check(const std::string& name, const ir::Graph& graph) {

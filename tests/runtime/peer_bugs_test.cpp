@@ -138,6 +138,46 @@ TEST_CASE("C02: 100,000 adds and relus one after another, at every level, on inp
     }
 }
 
+namespace {
+
+/// Parts of 1 and 2 elements, joined as they were or the other way round: then [a, b, c] becomes [b, c, a].
+ir::Value split_and_join(ir::Graph& graph, ir::Value v, bool swap) {
+  const ir::NodeId parts = graph.add(ir::Op::split, {v}, {{"axis", int64_t{0}}, {"sizes", ir::Shape{1, 2}}});
+  const ir::Value first{parts, 0}, second{parts, 1};
+  return graph.value(ir::Op::concat, swap ? std::vector{second, first} : std::vector{first, second},
+                     {{"axis", int64_t{0}}});
+}
+
+struct Deep {
+  ir::Graph graph{"chain"};
+  ir::Value x = graph.input("x", {ir::DType::f32, {3}}), y = x;
+};
+
+}  // namespace
+
+TEST_CASE("C02: 100,000 pairs of split and concat one after another", "[peer-bugs]") {
+  for (const bool constant : {false, true})
+    for (const int level : {0, 2})
+      for (const bool swap : {false, true}) {
+        if (level == 2 && !swap) continue;  // the same work, and the longest
+        INFO("level " << level << " swap " << swap << " constant " << constant);
+        ir::NamedTensors got;
+        weft::test::on_small_stack([&] {
+          Deep deep;
+          for (int i = 0; i < kDeep; ++i) deep.y = split_and_join(deep.graph, deep.y, swap);
+          deep.graph.output("y", deep.y);
+          SessionOptions options = plain();
+          options.compile.level = level;
+          const ir::NamedTensors input = {{"x", Tensor::from<float>({3}, {5, 6, 7})}};
+          if (constant) options.binds = input;
+          Session session(std::move(deep.graph), options);
+          got = session.run(constant ? ir::NamedTensors{} : input);
+        });
+        static_assert(kDeep % 3 == 1);
+        CHECK(values<float>(got.at("y")) == (swap ? std::vector<float>{6, 7, 5} : std::vector<float>{5, 6, 7}));
+      }
+}
+
 TEST_CASE("C02: a sum and a concat of 10,000 inputs", "[peer-bugs]") {
   constexpr int kInputs = 10'000;
   ir::Graph graph("wide");

@@ -151,6 +151,11 @@ TEST_CASE("K02: everything that changes the plan is in the key", "[peer-bugs]") 
                                            "(x: f32[2,2]) { return y: neg(x), z: exp(x) }",
                                            "(x: f32[2,2]) { return z: exp(x), y: neg(x) }",
                                            "(x: f32[2,2]) { return y: add(x, x) }",
+                                           "(x: f32[2,2]) { return y: matmul(x, x) }",
+                                           "(x: f32[2,2]) { return y: matmul(x, x, transpose_a=true) }",
+                                           "(x: f32[2,2]) { return y: matmul(x, x, transpose_b=true) }",
+                                           "(x: f32[1,2,2,2]) { return y: max_pool(x, kernel=[2,2], layout=\"ncx\") }",
+                                           "(x: f32[1,2,2,2]) { return y: max_pool(x, kernel=[2,2], layout=\"nxc\") }",
                                            "(x: f32[2,2], z: f32[2,2]) { return y: add(x, z) }",
                                            "(x: f32[2,2]) { z = parameter f32[2,2] \"z\"\n return y: add(x, z) }"};
   clear_memory_cache();

@@ -172,6 +172,9 @@ TEST_CASE("damaged plan files are told apart") {
   bad[bad.size() - 3] ^= 1;
   CHECK_THAT(message(bad), Contains("'w'") && Contains("not those"));
   for (size_t n = 0; n < good.size(); n += 7) CHECK(message(good.substr(0, n)) != "accepted");
+  for (const char* more : {"x", "0123456789abcdef"})
+    CHECK_THAT(message(good + more),
+               Contains(fmt::format("{} bytes where {} were", good.size() + strlen(more), good.size())));
   CHECK(message(good) == "accepted");
   CHECK_THROWS_AS(Session::load(w.directory.path() / "none.weft"), Error);
   CHECK_THROWS_AS(Session::load(w.directory.path() / "none.bin"), Error);

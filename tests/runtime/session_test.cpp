@@ -125,6 +125,15 @@ TEST_CASE("M05: a memory limit is an error before the run", "[peer-bugs]") {
       Contains("1048576") && Contains("a run takes 2"));  // 2097152 for the output, and the kernel's scratch
 }
 
+TEST_CASE("a run that takes more memory than there is is an error before anything is allocated") {
+  Session session = make_session("graph g(x: f32[1]) { return y: broadcast(x, shape=[4398046511104]) }");
+  CHECK_THROWS_WITH(session.run({{"x", Tensor::from<float>({1}, {2})}}),
+                    Contains("bytes of memory are needed for a run") && Contains("are available"));
+  CHECK_THROWS_WITH(
+      make_session("graph g(x: f32[1]) { return y: exp(broadcast(x, shape=[1152921504606846976])) }").prepare(),
+      Contains("2^58"));
+}
+
 TEST_CASE("backends are chosen by name") {
   SessionOptions options = plain();
   options.backends = {"nonsense"};

@@ -149,16 +149,29 @@ class Cache(CliCase):
             cases.append((x2, dict(op="Gelu", approximate=approximate, opset=20), (0.5 * x2 * (1 + inner)).astype(np.float32)))
         cases.append((x2, dict(op="Cast", to=TensorProto.INT8), x2.astype(np.int8)))
         cases.append((np.abs(x2), dict(op="Cast", to=TensorProto.UINT8), np.abs(x2).astype(np.uint8)))
+        # the same buffer, read along its rows or along its columns
+        for x in (np.asfortranarray(x2), x2.T):
+            e = np.exp(x - x.max(axis=0))
+            cases.append((x, dict(op="Softmax", axis=0), e / e.sum(axis=0)))
+            cases.append((x, dict(op="ReduceSum", extra=[np.array([0])], keepdims=0), x.sum(axis=0)))
+        # the same name in other domains: ONNX's own, and two of functions with bodies of their own
+        cases.append((x2, dict(op="Neg"), -x2))
+        cases.append((x2, dict(op="Neg", domain="first", body="Abs"), np.abs(x2)))
+        cases.append((x2, dict(op="Neg", domain="second", body="Floor"), np.floor(x2)))
         models = []
         for i, (x, how, want) in enumerate(cases):
-            extra, opset = how.pop("extra", []), how.pop("opset", 13)
+            extra, opset, body = how.pop("extra", []), how.pop("opset", 13), how.pop("body", None)
+            functions, opsets = [], [helper.make_opsetid("", opset)]
+            if body:
+                functions = [helper.make_function(how["domain"], how["op"], ["p"], ["q"], [helper.make_node(body, ["p"], ["q"])], opsets)]
+                opsets = [*opsets, helper.make_opsetid(how["domain"], 1)]
             names = ["e%d" % k for k in range(len(extra))]
             node = helper.make_node(how.pop("op"), ["x", *names], ["y"], **how)
             graph = helper.make_graph([node], "one", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
                                       [helper.make_empty_tensor_value_info("y")], [numpy_helper.from_array(np.asarray(t), n) for n, t in zip(names, extra)])
             graph.output[0].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(want.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype") \
                 else onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[want.dtype]
-            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), self.path("a%d.onnx" % i))
+            onnx.save(helper.make_model(graph, opset_imports=opsets, functions=functions), self.path("a%d.onnx" % i))
             np.save(self.path("a%d.npy" % i), x)
             models.append((self.path("a%d" % i), want))
         for options in ([], [], ["--no-cache"], ["--precision", "fast"], ["-O", "0"]):

@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 from onnx import numpy_helper
 
-from cli_case import TIMEOUT, WEFT, CliCase, make_model, read
+from cli_case import TIMEOUT, WEFT, CliCase, make_model, read, write
 
 
 class Cli(CliCase):
@@ -62,6 +62,10 @@ class Cli(CliCase):
             self.assertIn("steps", self.weft("compile", self.model, "--dim", "N=3", "-o", plan, *embed))
             self.assert_right(self.run_model(model=plan)[0])
             self.assertIn("made by weft", self.weft("inspect", plan, "--parameters"))
+            good = read(plan)
+            write(plan, good + b"x")
+            self.assertIn(f"{len(good) + 1} bytes where {len(good)} were written", self.weft("run", plan, code=1))
+            write(plan, good)
         os.rename(self.model, self.path("gone.onnx"))
         self.assert_right(self.run_model(model=self.path("m1.weft"))[0])  # embedded
         make_model(self.model, seed=5)  # other weights than the plan was made with
@@ -157,7 +161,19 @@ class Cli(CliCase):
         same = json.loads(self.weft("explain", "--diff", plans[0], plans[0], "--json"))
         self.assertEqual((same["groups"], same["change_ns"]), ([], 0))
         self.assertEqual(json.loads(self.weft("explain", "--diff", plans[1], self.model, "--dim", "N=64", "--json"))["change_ns"], 0)
-        self.assertIn("no graph", self.weft("explain", plans[0], "--node", "y", code=1))
+
+    def test_a_plan_is_explained_by_its_model(self):
+        """With the shapes and options that the plan was made with."""
+        plan = self.path("m.weft")
+        self.weft("compile", self.model, "--dim", "N=3", "-O", "1", "-o", plan)
+        for command in (["explain", "--node", "y"], ["dot"], ["dot", "--of", "egraph"]):
+            self.assertEqual(self.weft(command[0], plan, *command[1:]),
+                             self.weft(command[0], self.model, *command[1:], "--dim", "N=3", "-O", "1"))
+        make_model(self.model, seed=7)
+        self.assertIn("has changed since", self.weft("explain", plan, "--node", "y"))
+        os.remove(self.model)
+        self.assertIn("is not there", self.weft("explain", plan, "--node", "y", code=1))
+        self.weft("dot", plan, "--of", "plan", code=1)  # its weights are gone with the model
 
     # --- bench
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Wrong command lines, wrong files, and what is said of them. usage: cli_usage_test.py WEFT [TEST...]"""
 import os
+import subprocess
 import unittest
 
 import numpy as np
 from onnx import helper
 
-from cli_case import CliCase, make_model, read, write
+from cli_case import TIMEOUT, WEFT, CliCase, make_model, read, write
 
 
 class Usage(CliCase):
@@ -120,6 +121,18 @@ class Usage(CliCase):
         self.assertTrue(os.path.islink(self.path("link.dot")))
         self.assertNotEqual(os.path.getsize(self.path("target.dot")), 3)
 
+    def test_more_memory_than_there_is(self):
+        """Told before it is allocated, with what is needed and what there is."""
+        for command in ("run", "bench", "verify"):
+            text = self.error(command, self.model, "--dim", "N=100000000000", code=1)
+            self.assertRegex(text, r"9600000000000 bytes of memory are needed for inputs and outputs, \d+ are available")
+            self.error(command, self.model, "--shape", "x=%dx16" % (2**62), code=1)
+        done = subprocess.run(["bash", "-c", f'ulimit -v 4000000; exec "{WEFT}" run "{self.model}" --dim N=100000000'], capture_output=True,
+                              text=True, timeout=TIMEOUT, env=self.environment())
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r" 9600000000 bytes of memory are needed for inputs and outputs, [1-4]\d{9} are available")
+        self.assertIn("available here", self.weft("compile", self.model, "--dim", "N=10000000000"))
+
     def test_one_warning_for_too_many_threads(self):
         self.assertEqual(self.weft("run", self.model, "--dim", "N=2", "--threads", "1000").count("1000 threads asked for"), 1)
 
@@ -132,6 +145,10 @@ class Usage(CliCase):
         self.assertNotIn("p2o.DynamicDimension", self.error("run", model, "--dim", "foo=1", code=2))
         self.weft("run", model, "--dim", shown + "=2")
         self.weft("run", model, "--dim", "p2o.DynamicDimension.0=2")
+
+    def test_a_wrong_value_of_a_dimension(self):
+        for value in ("abc", "", "-1", "1x2", "2.5", "9" * 30):
+            self.assertIn(f"dimension 'N': '{value}' is no whole number", self.error("run", self.model, "--dim", "N=" + value, code=2))
 
     def test_hostile_names_stay_readable(self):
         long, escape = "n" * 100_000, "a\x1b[31m\nb\x9b\u202e"

@@ -1,4 +1,4 @@
-# cmake -DOUTPUT=x.cpp -DFUNCTION=a::b::f -DROOT=dir -DFILES=a|b -P hash_sources.cmake
+# cmake -DOUTPUT=x.cpp -DFUNCTION=a::b::f -DROOT=dir -DFILES=a|b -P hash_sources.cmake (see weft_generate)
 # Writes `std::string_view f()`: one SHA-256 over the names (from ROOT) and contents of the files. Whatever they decide
 # can be cached under it without a version number that someone has to remember to raise.
 string(REPLACE "|" ";" files "${FILES}")

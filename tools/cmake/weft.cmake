@@ -65,29 +65,17 @@ function(weft_warnings TARGET)
   target_compile_options(${TARGET} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 endfunction()
 
-# weft_embed_texts(OUTPUT x.cpp FUNCTION weft::passes::embedded_rules PREFIX passes/rules FILES a.rules ...): generates a
-# function `std::vector<weft::ir::RuleText> FUNCTION()` that returns the files' names and contents, sorted by name.
-function(weft_embed_texts)
-  cmake_parse_arguments(ARG "" "OUTPUT;FUNCTION;PREFIX" "FILES" ${ARGN})
-  list(SORT ARG_FILES)
-  string(REPLACE ";" "|" files "${ARG_FILES}")
-  add_custom_command(
-    OUTPUT ${ARG_OUTPUT}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ARG_OUTPUT} -DFUNCTION=${ARG_FUNCTION} -DPREFIX=${ARG_PREFIX} "-DFILES=${files}"
-            -P ${CMAKE_SOURCE_DIR}/tools/cmake/embed_texts.cmake
-    DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/tools/cmake/embed_texts.cmake
-    VERBATIM)
-endfunction()
-
-# weft_hash_sources(OUTPUT x.cpp FUNCTION weft::passes::f FILES a.cpp ...): generates `std::string_view f()`, a hash of the files.
-function(weft_hash_sources)
+# weft_generate(embed_texts OUTPUT x.cpp FUNCTION weft::a::f FILES a.rules ...): generates x.cpp, which defines FUNCTION, from the
+# files, by tools/cmake/<first argument>.cmake. embed_texts: `std::vector<weft::ir::RuleText> f()`, the files' names (from the root)
+# and contents, sorted by name. hash_sources: `std::string_view f()`, a hash of names and contents.
+function(weft_generate SCRIPT)
   cmake_parse_arguments(ARG "" "OUTPUT;FUNCTION" "FILES" ${ARGN})
+  set(script ${CMAKE_SOURCE_DIR}/tools/cmake/${SCRIPT}.cmake)
   list(SORT ARG_FILES)
   string(REPLACE ";" "|" files "${ARG_FILES}")
   add_custom_command(
     OUTPUT ${ARG_OUTPUT}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ARG_OUTPUT} -DFUNCTION=${ARG_FUNCTION} -DROOT=${CMAKE_SOURCE_DIR} "-DFILES=${files}"
-            -P ${CMAKE_SOURCE_DIR}/tools/cmake/hash_sources.cmake
-    DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/tools/cmake/hash_sources.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ARG_OUTPUT} -DFUNCTION=${ARG_FUNCTION} -DROOT=${CMAKE_SOURCE_DIR} "-DFILES=${files}" -P ${script}
+    DEPENDS ${ARG_FILES} ${script}
     VERBATIM)
 endfunction()

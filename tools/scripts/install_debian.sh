@@ -59,6 +59,6 @@ if [ "$(id -u)" != 0 ]; then
   as_root=(sudo)
 fi
 run_apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"; }
-echo "installing ${#missing[@]} packages: ${missing[*]}"
+echo "installing ${#missing[@]} packages (apt-get says little meanwhile): ${missing[*]}"
 run_apt update
 run_apt install -y --no-install-recommends "${missing[@]}" </dev/null

@@ -78,6 +78,7 @@ struct Bench {
     result.cache = to_string(session.report().specializations.back().cache);
     result.steps = static_cast<int64_t>(bound->plan().steps.size());
     result.peak_bytes = bound->peak_bytes();
+    bound->wait_until_stored();
     time_runs(*bound, feeds, outputs, result);
     return result;
   }

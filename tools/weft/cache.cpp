@@ -13,6 +13,7 @@ namespace weft::tools {
 namespace {
 
 struct Cache {
+  Outcome* outcome = nullptr;
   std::string directory;
   int64_t bytes = runtime::CacheOptions().disk_bytes, packed_bytes = runtime::CacheOptions().packed_bytes;
 
@@ -42,6 +43,13 @@ struct Cache {
     int64_t freed = cache.collect_unusable() + cache.collect(bytes, packed_bytes);
     fmt::print("{} bytes freed in {}\n", freed, cache.directory().string());
   }
+  void check() const {
+    const std::vector<runtime::CacheEntryInfo> damaged = open().remove_damaged();
+    for (const runtime::CacheEntryInfo& info : damaged)
+      fmt::print("removed {}: {}\n", readable(info.file.filename().string()), readable_message(info.problem));
+    fmt::print("{} damaged entries in {}\n", damaged.size(), open().directory().string());
+    if (!damaged.empty()) outcome->exit_code = 1;
+  }
   void clear() const {
     runtime::PlanCache cache = open();
     fmt::print("{} bytes freed in {}\n", cache.clear(), cache.directory().string());
@@ -50,9 +58,10 @@ struct Cache {
 
 }  // namespace
 
-void add_cache(CLI::App& app, Outcome&) {
+void add_cache(CLI::App& app, Outcome& outcome) {
   CLI::App* command = app.add_subcommand("cache", "look after the cached plans and packed weights");
   auto state = std::make_shared<Cache>();
+  state->outcome = &outcome;
   command->require_subcommand(1);
   auto add = [&](const char* name, const char* what, void (Cache::*f)() const) {
     CLI::App* sub = command->add_subcommand(name, what);
@@ -69,6 +78,7 @@ void add_cache(CLI::App& app, Outcome&) {
   gc->add_option("--packed-bytes", state->packed_bytes, "size of packed weights to keep")
       ->transform(whole_number())
       ->capture_default_str();
+  add("check", "read every entry whole and remove those that are damaged; exit 1 where there were any", &Cache::check);
   add("clear", "remove all entries", &Cache::clear);
 }
 

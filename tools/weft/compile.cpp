@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "ir/support/error.hpp"
+#include "ir/support/log.hpp"
+#include "ir/support/memory.hpp"
 #include "ir/support/readable.hpp"
 #include "runtime/container.hpp"
 #include "tools/weft/commands.hpp"
@@ -50,6 +52,9 @@ struct Compile {
           "{:.1f} ms\n",
           readable(output.empty() ? plan.graph_name : output), plan.steps.size(), s.peak_bytes, plan.arena_bytes,
           plan.stats.arena_lower_bound, s.plan_ms, to_string(s.cache), s.kernels_ms, s.bind_ms);
+      if (const int64_t there = available_memory(); s.peak_bytes > there)  // it may be for a larger machine
+        log(LogLevel::warning, "a run takes {} bytes of memory beside its inputs, {} are available here", s.peak_bytes,
+            there);
     }
   }
 };

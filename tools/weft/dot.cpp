@@ -29,12 +29,10 @@ struct Dot {
   void run() const {
     const bool to_file = !output.empty() && output != "-";
     if (to_file) runtime::check_writable(output);
-    runtime::Session session = model.load();
+    runtime::Session session = what == "plan" ? model.load() : model.load_graph();
     std::string text;
     if (what == "plan")
       text = html ? plan_page(session.prepare()->plan(), draw) : draw_plan(session.prepare()->plan(), draw);
-    else if (!session.graph())
-      fail(ErrorCode::unsupported, "a plan file holds no graph: draw it with --of plan");
     else if (what == "egraph")
       text = draw_egraph(session);
     else

@@ -34,9 +34,7 @@ struct Explain {
       throw CLI::ValidationError("other",
                                  "'" + other + "' is one argument too many; two plans are compared with --diff");
     if (node.empty()) throw CLI::RequiredError("--node");
-    const runtime::Session session = model.load();
-    if (!session.graph())
-      fail(ErrorCode::unsupported, "a plan file holds no graph: explain its model, or compare plans with --diff");
+    const runtime::Session session = model.load_graph();
     const ir::Graph& graph = *session.graph();
     if (!graph.is_static())
       fail(ErrorCode::invalid_argument,
@@ -87,7 +85,8 @@ struct Explain {
 void add_explain(CLI::App& app, Outcome&) {
   CLI::App* command = app.add_subcommand(
       "explain",
-      "show by which rules a node of the model became what runs, and why other kernels lost; or compare two plans");
+      "show by which rules a node of the model (of a plan: of the model it was made from) became what runs, and why "
+      "other kernels lost; or compare two plans");
   auto state = std::make_shared<Explain>();
   state->model.add(*command);
   command->add_option("other", state->other, "with --diff: the second plan or model");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/support/error.hpp"
+#include "ir/support/memory.hpp"
 #include "ir/support/nearest.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/tensor_io.hpp"
@@ -20,6 +21,24 @@ void check_name(const std::string& name, const runtime::Session& session) {
   for (const runtime::NamedType& input : session.inputs()) names.push_back(input.name);
   if (std::find(names.begin(), names.end(), name) == names.end())
     fail(ErrorCode::invalid_argument, "--input: the model has no input '{}'{}", name, suggest(name, names));
+}
+
+ir::TensorType bound(ir::TensorType type, const ir::DimBindings& dims) {
+  for (ir::Dim& dim : type.shape) dim = dim.substitute(dims);
+  return type;
+}
+
+/// The bytes of inputs that are made and of outputs, where their shapes are known: those of the plan are known later.
+int64_t bytes_of(const std::vector<runtime::NamedType>& values, const ir::NamedTensors& there,
+                 const ir::DimBindings& dims) {
+  int64_t bytes = 0;
+  for (const runtime::NamedType& value : values) {
+    if (there.contains(value.name)) continue;
+    const ir::TensorType type = bound(value.type, dims);
+    if (!ir::is_static(type.shape)) continue;
+    if (__builtin_add_overflow(bytes, type.bytes(), &bytes)) bytes = std::numeric_limits<int64_t>::max();
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -65,12 +84,15 @@ ir::NamedTensors InputOptions::gather(const runtime::Session& session) const {
   for (const std::string& text : given_) load(text, session, inputs);
   ir::DimBindings dims;
   if (session.graph()) dims = ir::bind_shapes(*session.graph(), shapes_of(inputs));
+  int64_t bytes = bytes_of(session.inputs(), inputs, dims);
+  if (__builtin_add_overflow(bytes, bytes_of(session.outputs(), {}, dims), &bytes))
+    bytes = std::numeric_limits<int64_t>::max();
+  require_memory(bytes, "inputs and outputs");
   uint64_t seed = seed_;
   for (const runtime::NamedType& input : session.inputs()) {
     ++seed;
     if (inputs.contains(input.name)) continue;
-    ir::TensorType type = input.type;
-    for (ir::Dim& dim : type.shape) dim = dim.substitute(dims);
+    const ir::TensorType type = bound(input.type, dims);
     if (!ir::is_static(type.shape))
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("{} has symbolic dimensions: give --shape, --dim or --input", to_string(type)),

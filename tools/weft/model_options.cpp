@@ -134,9 +134,11 @@ runtime::SessionOptions ModelOptions::session_options() const {
   }
   for (const std::string& text : dims_) {
     auto [name, value] = split_assignment(text, "--dim");
-    std::vector<int64_t> dims = parse_dims(value, "--dim");
-    if (dims.size() != 1) throw CLI::ValidationError("--dim", "'" + text + "' is not NAME=N");
-    options.dims[name] = dims[0];
+    int64_t dim = -1;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), dim);
+    if (error != std::errc() || end != value.data() + value.size() || dim < 0)
+      throw CLI::ValidationError("--dim", "dimension '" + name + "': '" + value + "' is no whole number from 0 up");
+    options.dims[name] = dim;
   }
   for (const std::string& text : binds_) {
     auto [name, value] = split_assignment(text, "--bind");
@@ -169,5 +171,10 @@ bool warn_if_null(const ir::Plan& plan) {
 }
 
 runtime::Session ModelOptions::load() const { return runtime::Session::load(model, session_options()); }
+
+runtime::Session ModelOptions::load_graph() const {
+  return std::string_view(model).ends_with(".weft") ? runtime::Session::load_model_of(model, session_options())
+                                                    : load();
+}
 
 }  // namespace weft::tools

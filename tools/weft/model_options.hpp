@@ -31,6 +31,8 @@ class ModelOptions {
   runtime::SessionOptions session_options() const;
   /// Loads the model, with progress on a terminal.
   runtime::Session load() const;
+  /// A session that has a graph: of a plan, the model that it was made from, with the plan's options.
+  runtime::Session load_graph() const;
 
  private:
   void refuse_for_plan() const;

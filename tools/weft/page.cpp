@@ -66,10 +66,7 @@ class PageWriter {
     data["stages"] = json::array();
     for (const passes::Stage& s : picture_.stages)
       data["stages"].push_back({{"name", s.name}, {"nodes", s.nodes}, {"classes", s.classes}});
-    return fill({{"title", escape_markup(title_, 80)},
-                 {"style", text("page.css")},
-                 {"script", text("page.js")},
-                 {"data", inside_script(data)}});
+    return fill({{"title", escape_markup(title_, 80)}, {"data", inside_script(data)}});
   }
 
  private:
@@ -91,6 +88,7 @@ class PageWriter {
     throw Error(ErrorCode::internal, fmt::format("no {} is built in", name));
   }
 
+  /// page.html, where {{NAME}} stands for a value, else for the file of that name.
   static std::string fill(const std::map<std::string, std::string, std::less<>>& values) {
     const std::string page = text("page.html");
     std::string out;
@@ -98,7 +96,9 @@ class PageWriter {
     for (size_t open = page.find("{{"); open != std::string::npos; open = page.find("{{", at)) {
       const size_t close = page.find("}}", open);
       out.append(page, at, open - at);
-      out += values.at(page.substr(open + 2, close - open - 2));
+      const std::string name = page.substr(open + 2, close - open - 2);
+      const auto value = values.find(name);
+      out += value == values.end() ? text(name) : value->second;
       at = close + 2;
     }
     return out.append(page, at);

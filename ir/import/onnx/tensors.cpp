@@ -13,7 +13,7 @@ using Proto = ::onnx::TensorProto;
 
 Shape dims_of(const google::protobuf::RepeatedField<int64_t>& dims) {
   Shape shape(dims.begin(), dims.end());
-  element_count(shape);  // negative dimensions, products beyond 2^62
+  element_count(shape);  // negative dimensions, products beyond 2^58
   return shape;
 }
 

@@ -278,6 +278,20 @@ TEST_CASE("C02: onnx: a chain of 100,000 nodes, listed backwards, on a small sta
   CHECK(result == kNodes);
 }
 
+TEST_CASE("C02: onnx: a chain of 100,000 pairs of Split and Concat on a small stack", "[peer-bugs]") {
+  constexpr int kPairs = 100000;
+  OnnxModel m;
+  m.input("t0", DType::f32, {3}).ints("sizes", {1, 2}).output("t" + std::to_string(kPairs));
+  for (int i = 0; i < kPairs; ++i) {
+    const std::string n = std::to_string(i);
+    m.node("Split", {"t" + n, "sizes"}, {"a" + n, "b" + n});
+    set_int(m.node("Concat", {"b" + n, "a" + n}, {"t" + std::to_string(i + 1)}), "axis", 0);
+  }
+  Values result;
+  on_small_stack([&] { result = values_of(m.run({{"t0", f32({3}, {5, 6, 7})}})[0]); });
+  CHECK(result == Values{6, 7, 5});  // 100,000 is 1 modulo 3
+}
+
 TEST_CASE("C02: onnx: a chain of 100,000 nodes on constants folds", "[peer-bugs]") {
   constexpr int kNodes = 100000;
   OnnxModel m;
