@@ -8,7 +8,7 @@
 #include <set>
 
 #include "egraph/frozen.hpp"
-#include "ir/support/error.hpp"
+#include "passes/fusion_question.hpp"
 
 namespace weft::passes {
 
@@ -17,61 +17,7 @@ using egraph::NodeId;
 
 namespace {
 
-/// What an op may be to a kernel. Only a backend decides what it takes; this keeps hopeless groups from being asked
-/// for.
-enum class Role : uint8_t {
-  none,  ///< leaves, projections, kernels
-  elementwise,
-  view,         ///< reshape: no kernel of its own
-  movement,     ///< transpose, slice, pad ...: a strided view of the operand or the result
-  reduction,    ///< takes elementwise ops before and after it
-  contraction,  ///< conv, matmul, attention: takes views before it, elementwise ops and views after it
-  other         ///< takes elementwise ops after it
-};
-
-Role role_of(ir::Op op) {
-  const ir::OpInfo& info = ir::info(op);
-  if (info.has(ir::kLeaf) || op == ir::Op::kernel) return Role::none;
-  if (info.has(ir::kElementwise)) return Role::elementwise;
-  switch (op) {
-    case ir::Op::reshape:
-      return Role::view;
-    case ir::Op::transpose:
-    case ir::Op::slice:
-    case ir::Op::pad:
-    case ir::Op::concat:
-    case ir::Op::broadcast:
-      return Role::movement;
-    case ir::Op::softmax:
-    case ir::Op::log_softmax:
-    case ir::Op::layer_norm:
-    case ir::Op::rms_norm:
-    case ir::Op::max_pool:
-    case ir::Op::avg_pool:
-      return Role::reduction;
-    case ir::Op::conv:
-    case ir::Op::conv_transpose:
-    case ir::Op::matmul:
-    case ir::Op::attention:
-      return Role::contraction;
-    default:
-      return info.has(ir::kReduction) ? Role::reduction : Role::other;
-  }
-}
-
-/// A group of e-nodes that may become one kernel; members stand in evaluation order, the result last.
-struct Candidate {
-  std::vector<NodeId> members;
-  std::vector<ClassId> classes;     ///< of the members
-  Role anchor = Role::elementwise;  ///< the one member that is neither elementwise nor moves data; else elementwise
-  bool views = false;               ///< holds a view or movement
-  bool computes = false;            ///< holds an elementwise op or an anchor
-  bool kernel = false;              ///< some target took it
-
-  bool has(ClassId id) const { return std::find(classes.begin(), classes.end(), id) != classes.end(); }
-};
-
-bool is_anchor(Role role) { return role == Role::reduction || role == Role::contraction || role == Role::other; }
+using Candidate = FusionCandidate;
 
 class Fuser {
  public:
@@ -81,8 +27,7 @@ class Fuser {
         frozen_(graph),
         language_(language),
         facts_(facts),
-        targets_(targets),
-        threads_(threads),
+        questions_(frozen_, language, facts, targets, threads, limits.contract),
         limits_(limits),
         record_(record),
         candidates_(frozen_.id_bound()) {}
@@ -137,7 +82,7 @@ class Fuser {
     for (ClassId id : order_)
       for (NodeId node : frozen_.nodes(id)) {
         Role r = role(node);
-        if (r != Role::none && r != Role::view && r != Role::movement) computed_[id.value] = true;
+        if (r != Role::none && !moves_data(r)) computed_[id.value] = true;
       }
   }
 
@@ -146,7 +91,7 @@ class Fuser {
     if (r == Role::none) return;
     if (frozen_.op(node) == op_number(ir::Op::concat) && !frozen_.nodes(id, op_number(ir::Op::pad)).empty())
       return;  // a pad reads less
-    const bool moves = r == Role::view || r == Role::movement;
+    const bool moves = moves_data(r);
     Candidate base{{node}, {id}, is_anchor(r) ? r : Role::elementwise, moves, !moves, false};
     if (moves && computed_[id.value]) {  // what moves data here is one more kernel, but groups start from what computes
       if (known_.insert(base.members).second) ask(id, base);
@@ -242,42 +187,25 @@ class Fuser {
   static bool waits_for_more(const Candidate& c) { return is_anchor(c.anchor) && c.members.size() <= 3; }
 
   bool ask(ClassId id, const Candidate& candidate) {
-    std::vector<ClassId> inputs;
-    std::optional<ir::KernelRequest> asked = request_for(candidate, {}, inputs);
+    const std::optional<FusionQuestions::Asked> asked = questions_.ask(candidate);
     if (!asked) return false;
-    const ir::KernelRequest& request = *asked;
+    ++result_.candidates;
     bool taken = false;
     std::string reason;
-    for (const Estimate& e : estimates(request, candidate.members.size() == 1)) {
-      if (!e.accepted) {
-        if (reason.empty()) reason = fmt::format("{}: {}", e.backend, e.text);
-        if (record_) result_.refused.push_back({id, e.backend, e.text, request.program});
+    for (const FusionQuestions::Answer& answer : asked->answers) {
+      if (!answer.accepted) {
+        if (reason.empty()) reason = fmt::format("{}: {}", answer.backend, answer.text);
+        if (record_) result_.refused.push_back({id, answer.backend, answer.text, asked->program});
         continue;
       }
       taken = true;
-      NodeId node = graph_.add_node(
-          language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", request.program}}),
-          inputs);
-      graph_.merge(id, egraph::EGraph::class_alias(node));
-      result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes, candidate.members});
+      graph_.merge(id, egraph::EGraph::class_alias(add_kernel(candidate, *asked, answer)));
     }
     if (taken)
       ++result_.accepted;
     else
       ++result_.refusals[reason];
     return taken;
-  }
-
-  /// What a target is asked; the value of a member class `also` is an output beside the result where it is valid.
-  std::optional<ir::KernelRequest> request_for(const Candidate& candidate, ClassId also, std::vector<ClassId>& inputs) {
-    ir::ProgramRef program = program_of(candidate, also, true, inputs);
-    if (!program) program = program_of(candidate, also, false, inputs);
-    if (!program) return std::nullopt;
-    ++result_.candidates;
-    ir::KernelRequest request{program, {}, threads_, limits_.contract};
-    for (ClassId input : inputs)
-      request.operands.push_back(facts_[input].fixed ? ir::OperandKind::parameter : ir::OperandKind::value);
-    return request;
   }
 
   /// Kernels with two outputs: a reduction's result and the elementwise value that it reads, where others read that too
@@ -317,7 +245,7 @@ class Fuser {
     for (ClassId id : order_)
       for (NodeId node : frozen_.nodes(id)) {
         const Role r = role(node);
-        if (r == Role::none || r == Role::view || r == Role::movement) continue;
+        if (r == Role::none || moves_data(r)) continue;
         for (ClassId raw : frozen_.children(node)) {
           std::vector<ClassId>& list = users[frozen_.find(raw).value];
           if (list.empty() || list.back() != id) list.push_back(id);
@@ -327,131 +255,40 @@ class Fuser {
   }
 
   void ask_tuple(ClassId id, ClassId value, const Candidate& candidate) {
-    std::vector<ClassId> inputs;
-    std::optional<ir::KernelRequest> request = request_for(candidate, value, inputs);
-    if (!request) return;
-    for (const Estimate& e : estimates(*request, false)) {
-      if (!e.accepted) continue;
-      NodeId node = graph_.add_node(
-          language_.symbol(ir::Op::kernel, {{"backend", e.backend}, {"kernel", e.text}, {"program", request->program}}),
-          inputs);
-      const ClassId both = egraph::EGraph::class_alias(node);
+    const std::optional<FusionQuestions::Asked> asked = questions_.ask(candidate, value);
+    if (!asked) return;
+    ++result_.candidates;
+    for (const FusionQuestions::Answer& answer : asked->answers) {
+      if (!answer.accepted) continue;
+      const ClassId both = egraph::EGraph::class_alias(add_kernel(candidate, *asked, answer));
       graph_.merge(id, graph_.add(language_.get(0), std::span(&both, 1)));
       graph_.merge(value, graph_.add(language_.get(1), std::span(&both, 1)));
-      result_.kernels.try_emplace(node, KernelInfo{e.nanoseconds, candidate.classes, candidate.members});
       ++result_.accepted;
       ++result_.tuples;
     }
   }
 
-  struct Estimate {
-    bool accepted;
-    std::string backend, text;  ///< text: the kernel, or why not
-    uint64_t nanoseconds = 0;
-  };
-  const std::vector<Estimate>& estimates(const ir::KernelRequest& request, bool single) {
-    std::string key(single ? "1" : "n");
-    for (ir::OperandKind kind : request.operands) key += kind == ir::OperandKind::parameter ? 'p' : 'v';
-    key += request.program->text();
-    auto [it, fresh] = estimates_.try_emplace(std::move(key));
-    if (!fresh) return it->second;
-    for (const ir::Target* target : targets_) {
-      if (!single && target == targets_.back() && targets_.size() > 1)
-        continue;  // it takes anything: only for single ops
-      auto answer = target->estimate(request);
-      if (auto* ok = std::get_if<ir::KernelEstimate>(&answer))
-        it->second.push_back({true, std::string(target->name()), ok->kernel, ok->nanoseconds});
-      else
-        it->second.push_back({false, std::string(target->name()), std::get<ir::Refusal>(answer).reason});
-    }
-    return it->second;
-  }
-
-  /// The program of a candidate; its operands are the classes that members read and do not compute. Known values are
-  /// written into it as immediates; null where that loses their shape (then `immediates` must be false).
-  ir::ProgramRef program_of(const Candidate& candidate, ClassId also, bool immediates, std::vector<ClassId>& inputs) {
-    inputs.clear();
-    ir::Graph program("program");
-    std::unordered_map<ClassId, ir::Value> values;
-    std::vector<ir::Value> operands;
-    std::vector<size_t> order = evaluation_order(candidate);
-    if (order.empty()) return nullptr;
-    for (size_t m : order) {  // inputs first, so that they are numbered by first use
-      NodeId node = candidate.members[m];
-      for (ClassId raw : frozen_.children(node)) {
-        ClassId child = frozen_.find(raw);
-        if (candidate.has(child) || values.count(child) ||
-            (immediates && immediate(child, static_cast<ir::Op>(frozen_.op(node)))))
-          continue;
-        values[child] = program.input(fmt::format("a{}", inputs.size()), facts_[child].type());
-        inputs.push_back(child);
-      }
-    }
-    ir::NodeId last;
-    for (size_t m : order) {
-      NodeId node = candidate.members[m];
-      ir::Op op = static_cast<ir::Op>(frozen_.op(node));
-      operands.clear();
-      for (ClassId raw : frozen_.children(node)) {
-        ClassId child = frozen_.find(raw);
-        auto known = values.find(child);
-        operands.push_back(known != values.end() ? known->second : program.constant(immediate_value(child, op)));
-      }
-      last = program.add(op, operands, *language_.attributes_of(frozen_.symbol(node)));
-      if (program.node(last).types != facts_[candidate.classes[m]].types) return nullptr;
-      values[candidate.classes[m]] = {last, 0};
-    }
-    for (uint32_t o = 0; o < program.node(last).types.size(); ++o) program.output(fmt::format("y{}", o), {last, o});
-    if (also.valid()) program.output("also", values.at(also));
-    return ir::make_program(program);
-  }
-
-  /// Members so that each stands after the members it reads; empty where they depend on each other in a circle.
-  std::vector<size_t> evaluation_order(const Candidate& candidate) const {
-    std::vector<size_t> order;
-    std::vector<bool> placed(candidate.members.size(), false);
-    while (order.size() < candidate.members.size()) {
-      size_t before = order.size();
-      for (size_t m = 0; m < candidate.members.size(); ++m) {
-        if (placed[m]) continue;
-        bool ready = true;
-        for (ClassId raw : frozen_.children(candidate.members[m])) {
-          auto at = std::find(candidate.classes.begin(), candidate.classes.end(), frozen_.find(raw));
-          ready = ready && (at == candidate.classes.end() || placed[at - candidate.classes.begin()]);
-        }
-        if (ready) placed[m] = true, order.push_back(m);
-      }
-      if (order.size() == before) return {};
-    }
-    if (order.back() != candidate.members.size() - 1) {  // the result must come last: nothing may read it
-      if (std::find(order.begin(), order.end(), candidate.members.size() - 1) + 1 != order.end()) return {};
-    }
-    return order;
-  }
-
-  /// Whether an operand is written into the program: structure as it is, a number throughout as a scalar where it may
-  /// broadcast.
-  bool immediate(ClassId id, ir::Op user) const {
-    return facts_[id].constant.defined() || (facts_[id].splat.defined() && ir::info(user).has(ir::kElementwise));
-  }
-  const ir::Tensor& immediate_value(ClassId id, ir::Op user) const {
-    const Facts& f = facts_[id];
-    return f.splat.defined() && ir::info(user).has(ir::kElementwise) ? f.splat : f.constant;
+  NodeId add_kernel(const Candidate& candidate, const FusionQuestions::Asked& asked,
+                    const FusionQuestions::Answer& answer) {
+    const NodeId node = graph_.add_node(
+        language_.symbol(ir::Op::kernel,
+                         {{"backend", answer.backend}, {"kernel", answer.text}, {"program", asked.program}}),
+        asked.inputs);
+    result_.kernels.try_emplace(node, KernelInfo{answer.nanoseconds, candidate.classes, candidate.members});
+    return node;
   }
 
   egraph::EGraph& graph_;
   egraph::FrozenGraph frozen_;
   TensorLanguage& language_;
   const TensorAnalysis& facts_;
-  std::span<const ir::Target* const> targets_;
-  int threads_;
+  FusionQuestions questions_;
   FusionLimits limits_;
   bool record_;
   std::vector<std::vector<Candidate>> candidates_;  // by class
   std::vector<ClassId> order_;
   std::vector<bool> computed_;  // by class
   std::set<std::vector<NodeId>> known_;
-  std::unordered_map<std::string, std::vector<Estimate>> estimates_;
   FusionResult result_;
   bool changed_ = false;
 };

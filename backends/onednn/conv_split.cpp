@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "backends/onednn/cost.hpp"
+
 namespace weft::backends::onednn {
 namespace {
 
-constexpr double kGrain = 20e3;  // ns of work that a part is worth at least
 constexpr int64_t kChannelUnit = 16;
 
 /// Shares of `total` units for `parts`, as even as can be: begin of share i.
@@ -144,7 +145,7 @@ double conv_flops(const ConvForm& form) {
 
 ConvSplit split_conv(const ConvForm& form, int threads, double nanoseconds) {
   const ConvItem all = whole(form);
-  const int parts = static_cast<int>(std::clamp<double>(nanoseconds / kGrain, 1, std::max(threads, 1)));
+  const int parts = worthwhile_parts(nanoseconds, threads);
   if (parts == 1) {
     ConvSplit split;
     append(split.items, all, per_image(form));

@@ -8,6 +8,7 @@ namespace weft::backends::onednn {
 namespace {
 
 constexpr double kForkNs = 1000;    // of two or more parts
+constexpr double kPartNs = 8000;    // a part of less gains nothing over that
 constexpr double kCopyGbps = 20;    // gather or scatter of a tile, its bytes counted once
 constexpr double kPackGbps = 1;     // weights that are packed in every run
 constexpr double kScanGbps = 55;    // the guard against NaN, from L3
@@ -130,6 +131,10 @@ double matmul_nanoseconds(const MatmulForm& form) {
     if (s.spread == Spread::full) total += static_cast<double>(element_count(form.destination)) * 0.4;
   }
   return total;
+}
+
+int worthwhile_parts(double nanoseconds, int threads) {
+  return static_cast<int>(std::clamp<double>(nanoseconds / kPartNs, 1, std::max(threads, 1)));
 }
 
 uint64_t kernel_nanoseconds(double one_thread, int parts, double balance) {

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "backends/onednn/cost.hpp"
 #include "backends/onednn/launcher.hpp"
 #include "ir/support/error.hpp"
 
 namespace weft::backends::onednn {
 namespace {
-
-constexpr double kGrain = 20e3;  // ns of work that a part is worth at least
 
 class MatmulKernel : public Kernel {
  public:
@@ -121,7 +120,7 @@ double matmul_flops(const MatmulForm& form) {
 }
 
 MatmulSplit split_matmul(const MatmulForm& form, int threads, double nanoseconds) {
-  const int parts = static_cast<int>(std::clamp<double>(nanoseconds / kGrain, 1, std::max(threads, 1)));
+  const int parts = worthwhile_parts(nanoseconds, threads);
   MatmulSplit best;
   for (size_t i = 0; i < form.destination.axes.size(); ++i) {  // batch axes first, then rows, then columns
     const int64_t size = axis_size(form.destination.axes[i]);

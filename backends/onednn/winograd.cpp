@@ -11,7 +11,6 @@
 namespace weft::backends::onednn {
 namespace {
 
-constexpr double kGrain = 20e3;         // ns of work that a part is worth at least
 constexpr int64_t kBlockBytes = 128e3;  // of transformed inputs: they and a panel of weights stay in the L2 cache
 constexpr int64_t kLeastTiles = 12, kMostTiles = 48;  // of a block
 
@@ -81,7 +80,7 @@ double price(const ConvForm& f, int64_t output) {
 }
 
 WinogradChoice split(const ConvForm& f, WinogradChoice choice, int threads) {
-  const int wanted = static_cast<int>(std::clamp<double>(choice.nanoseconds / kGrain, 1, std::max(threads, 1)));
+  const int wanted = worthwhile_parts(choice.nanoseconds, threads);
   const int64_t tiles = tile_count(f, choice.output), panels = above(axis_size(f.destination.axes[3]), kPanel);
   const auto balance = [](int64_t units, int64_t parts) {
     return static_cast<double>(units) / static_cast<double>(parts * above(units, parts));

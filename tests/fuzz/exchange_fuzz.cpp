@@ -1,5 +1,5 @@
-// Any bytes as an e-graph of egraph-serialize, read both ways: an Error, or a graph that keeps every invariant, whose extraction
-// is acyclic and adds up, and that reads back from what is written with as many nodes.
+// Any bytes as an e-graph of egraph-serialize, read both ways: an Error, or a graph that keeps every invariant, whose
+// extraction is acyclic and adds up, and that reads back from what is written with as many nodes.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -42,8 +42,10 @@ void read(char kind, std::span<const char> bytes) {
   const fs::path file = folder.path / names[which];
   const std::string_view body(bytes.data(), bytes.size());
   std::ofstream out(file, std::ios::binary);
-  if (which == 3) out << runtime::container_header("WEFTPACK", 1, body) << body << std::string(256, '\0');
-  else out << body;
+  if (which == 3)
+    out << runtime::container_header("WEFTPACK", 1, body) << body << std::string(256, '\0');
+  else
+    out << body;
   out.close();
   try {
     if (file.extension() == ".packed")

@@ -1,4 +1,5 @@
-// Any bytes as a rule file: an Error that is not our own, or rules; each rule compiles to an e-graph's rule or is refused.
+// Any bytes as a rule file: an Error that is not our own, or rules; each rule compiles to an e-graph's rule or is
+// refused.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
