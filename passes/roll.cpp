@@ -397,7 +397,7 @@ Rolled roll(const ir::Graph& graph) {
   std::vector<std::pair<Run, Roll>> runs = finder.runs();
   size_t saved = 0;
   for (const auto& [run, roll] : runs) saved += run.saved();
-  if (runs.empty() || saved * 4 < finder.computed().size()) return {};
+  if (runs.empty() || saved * 4 < finder.computed().size()) return Rolled();
   return Builder(graph, finder, std::move(runs)).run();
 }
 
