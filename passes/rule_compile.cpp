@@ -136,7 +136,8 @@ class LeftSide {
         error(argument, fmt::format("{} has no further attribute", info.name));
     }
     for (const auto& [name, value] : e.named) {
-      auto spec = std::find_if(info.attributes.begin(), info.attributes.end(), [&](auto& s) { return s.name == name; });
+      auto spec = std::find_if(info.attributes.begin(), info.attributes.end(),
+                               [&name = name](auto& s) { return s.name == name; });
       if (spec == info.attributes.end()) error(value, fmt::format("{} has no attribute '{}'", info.name, name));
       field(*spec, value);
     }

@@ -36,7 +36,7 @@ ir::Graph with_inputs_bound(const ir::Graph& graph, const ir::NamedTensors& bind
   if (used != binds.size())
     for (const auto& [name, tensor] : binds)
       if (std::none_of(graph.inputs().begin(), graph.inputs().end(),
-                       [&](ir::NodeId id) { return graph.node(id).name == name; }))
+                       [&, &name = name](ir::NodeId id) { return graph.node(id).name == name; }))
         throw Error(ErrorCode::invalid_argument, "the model has no such input to bind",
                     fmt::format("input '{}'", name));
   for (const ir::Output& output : graph.outputs())

@@ -287,7 +287,7 @@ ir::NamedTensors BoundPlan::run(const ir::NamedTensors& inputs, const ir::NamedT
   }
   auto reject_unknown = [](const ir::NamedTensors& given, const std::vector<ir::PlanValue>& known, const char* what) {
     for (const auto& [name, tensor] : given)
-      if (std::none_of(known.begin(), known.end(), [&](const ir::PlanValue& v) { return v.name == name; }))
+      if (std::none_of(known.begin(), known.end(), [&name = name](const ir::PlanValue& v) { return v.name == name; }))
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("the model has no such {}; it has {}", what, list_names(known)),
                     fmt::format("{} '{}'", what, name));

@@ -37,7 +37,7 @@ TEST_CASE("the hash-cons finds what a map finds, through growth and removals", "
     }
     for (const auto& [node, id] : expected) {
       const NodeKey key(SymbolId(node.first), node.second);
-      REQUIRE(table.find(key, [&](uint32_t other) { return children_of[other] == node.second; }) == id);
+      REQUIRE(table.find(key, [&, &node = node](uint32_t other) { return children_of[other] == node.second; }) == id);
     }
   }
 }

@@ -29,7 +29,8 @@ struct Sides {
 };
 
 Sides searched(const std::string& text, passes::Options options = {}) {
-  Sides sides{ir::parse_graph(text), ir::Graph(""), {}, {}};
+  Sides sides;
+  sides.source = ir::parse_graph(text);
   std::mt19937 random(3);
   for (ir::NodeId id : sides.source.parameters())
     sides.source.mutable_node(id).tensor = random_tensor(sides.source.node(id).types[0], random);
