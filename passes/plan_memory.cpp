@@ -1,7 +1,12 @@
 #include "passes/plan_memory.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <queue>
+#include <set>
+#include <utility>
 
 #include "ir/support/error.hpp"
 
@@ -18,6 +23,54 @@ struct Interval {
   int64_t bytes = 0;
   int first = 0, last = 0;
   int64_t offset = -1;
+};
+
+/// What is free of an arena: gaps below `top_`, and all above it.
+class Gaps {
+ public:
+  /// The smallest gap that is large enough, the lowest of equal ones.
+  int64_t take(int64_t bytes) {
+    const auto fit = by_size_.lower_bound({bytes, 0});
+    if (fit == by_size_.end()) return std::exchange(top_, top_ + bytes);
+    const auto [size, offset] = *fit;
+    remove(by_offset_.find(offset));
+    if (size > bytes) add(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void give(int64_t offset, int64_t bytes) {
+    if (bytes == 0) return;
+    if (auto after = by_offset_.find(offset + bytes); after != by_offset_.end()) {
+      bytes += after->second;
+      remove(after);
+    }
+    if (auto before = by_offset_.lower_bound(offset); before != by_offset_.begin()) {
+      --before;
+      if (before->first + before->second == offset) {
+        offset = before->first;
+        bytes += before->second;
+        remove(before);
+      }
+    }
+    if (offset + bytes == top_)
+      top_ = offset;
+    else
+      add(offset, bytes);
+  }
+
+ private:
+  void add(int64_t offset, int64_t bytes) {
+    by_offset_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  void remove(std::map<int64_t, int64_t>::iterator gap) {
+    by_size_.erase({gap->second, gap->first});
+    by_offset_.erase(gap);
+  }
+
+  std::map<int64_t, int64_t> by_offset_;
+  std::set<std::pair<int64_t, int64_t>> by_size_;
+  int64_t top_ = 0;
 };
 
 class MemoryPlanner {
@@ -160,25 +213,21 @@ class MemoryPlanner {
     return total;
   }
 
-  /// Near-linear placement for very long plans: in the order of time, best fit among the intervals alive at that
-  /// moment.
+  /// Near-linear placement for very long plans: in the order of time, best fit among the gaps of that moment.
   int64_t place_in_time() {
+    using End = std::pair<int, size_t>;  // last step, interval
+    std::priority_queue<End, std::vector<End>, std::greater<>> live;
     int64_t total = 0;
-    std::vector<int> live;  // by offset
+    Gaps gaps;
     for (size_t current = 0; current < intervals_.size(); ++current) {
       Interval& i = intervals_[current];
-      std::erase_if(live, [&](int other) { return intervals_[other].last < i.first; });
-      int64_t end = 0, best = -1, best_gap = 0;
-      for (int other : live) {
-        int64_t gap = intervals_[other].offset - end;
-        if (gap >= i.bytes && (best < 0 || gap < best_gap)) best = end, best_gap = gap;
-        end = std::max(end, intervals_[other].offset + intervals_[other].bytes);
+      for (; !live.empty() && live.top().first < i.first; live.pop()) {
+        const Interval& over = intervals_[live.top().second];
+        gaps.give(over.offset, over.bytes);
       }
-      i.offset = best >= 0 ? best : end;
+      i.offset = gaps.take(i.bytes);
       total = std::max(total, i.offset + i.bytes);
-      live.insert(std::upper_bound(live.begin(), live.end(), i.offset,
-                                   [&](int64_t offset, int p) { return offset < intervals_[p].offset; }),
-                  static_cast<int>(current));
+      live.emplace(i.last, current);
     }
     return total;
   }

@@ -38,8 +38,8 @@ class Greedy {
   void choose(uint32_t id) {
     uint32_t& best = upper_.choice[id];
     best = trees_.best[id];
+    if (budget_.exhausted()) return;  // no alternative is looked at from here on, so no total is needed
     total_[id] = cost_of(best, kInfinite);
-    if (budget_.exhausted()) return;
     for (uint32_t node : index_.members(id)) {
       const auto& children = problem_.nodes[node].children;
       const auto later = [&](uint32_t c) { return trees_.position[c] >= trees_.position[id]; };
