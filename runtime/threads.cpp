@@ -166,7 +166,7 @@ const ThreadBudget& ThreadBudget::of(int threads) {
 void ThreadBudget::run(const std::function<void()>& body) const {
   if (!arena_) return body();
   ForkJoin region;  // a full arena hands the body to one of its own threads
-  arena_->arena.execute([&] {
+  arena_->arena.execute([&]() WEFT_TASK {
     ForkJoin::Task task(region);
     body();
   });
@@ -179,7 +179,7 @@ void run_parts_parallel(int parts, void (*call)(const void*, int), const void* f
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(
         tbb::blocked_range<int>(0, parts, 1),
-        [&](const tbb::blocked_range<int>& r) {
+        [&](const tbb::blocked_range<int>& r) WEFT_TASK {
           ForkJoin::Task task(region);
           for (int part = r.begin(); part != r.end(); ++part) call(f, part);
         },
@@ -195,7 +195,7 @@ void for_each_index(int threads, size_t count, const std::function<void(size_t)>
   }
   budget.run([&] {
     ForkJoin region;
-    auto one = [&](size_t i) {
+    auto one = [&](size_t i) WEFT_TASK {
       ForkJoin::Task task(region);
       f(i);
     };

@@ -100,7 +100,7 @@ StopReason search_rules(std::vector<RuleSearch>& searches, const SearchContext& 
       for (size_t i = 0; i < wave.size(); ++i) run(i);
     } else {
       ForkJoin region;
-      tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) {
+      tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) WEFT_TASK {
         ForkJoin::Task task(region);
         run(i);
       });

@@ -10,6 +10,11 @@
 #endif
 #ifdef WEFT_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
+/// Stands between the parameters and the body of a lambda that opens with a ForkJoin::Task: what was captured is read
+/// before the task has said that it follows the fork. What the lambda calls is looked at as ever.
+#define WEFT_TASK __attribute__((no_sanitize("thread")))
+#else
+#define WEFT_TASK
 #endif
 
 namespace weft {

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 WEFT = os.path.abspath(sys.argv.pop(1))
 TIMEOUT = 120 * int(os.environ.get("WEFT_TEST_PATIENCE", "1"))  # seconds, of one call
+SANITIZED = bool(os.environ.get("WEFT_SANITIZED"))  # then terabytes of address space are taken at once: ulimit -v cannot be tried
 
 
 def read(path):

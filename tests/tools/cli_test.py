@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 from onnx import numpy_helper
 
-from cli_case import TIMEOUT, WEFT, CliCase, make_model, read, write
+from cli_case import SANITIZED, TIMEOUT, WEFT, CliCase, make_model, read, write
 
 
 class Cli(CliCase):
@@ -213,6 +213,7 @@ class Cli(CliCase):
         for threads in ("0", "1", "3", "1000"):
             self.assert_right(self.run_model("--threads", threads, "--no-cache")[0])
 
+    @unittest.skipIf(SANITIZED, "a sanitizer takes terabytes of address space")
     def test_threads_that_cannot_start(self):
         """M04: no address space for stacks. Fewer threads or a clean error, never a signal."""
         done = subprocess.run(["bash", "-c", f'ulimit -v 300000; exec "{WEFT}" run "{self.model}" --dim N=2 --threads 64 --no-cache'],
