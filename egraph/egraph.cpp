@@ -262,12 +262,18 @@ void EGraph::prune_node(uint32_t node) {
 
 // --- analysis -------------------------------------------------------------------------------------------------
 
-namespace {
-void sort_unique(std::vector<uint32_t>& ids) {
+/// The canonical ids of classes, each once, in increasing order. Marks tell most repetitions before anything is sorted.
+void EGraph::make_unique(std::vector<uint32_t>& ids) {
+  marked_.resize(nodes_.size());
+  size_t kept = 0;
+  for (uint32_t id : ids) {
+    const uint32_t at = find_and_halve(id);
+    if (!std::exchange(marked_[at], 1)) ids[kept++] = at;
+  }
+  ids.resize(kept);
+  for (uint32_t id : ids) marked_[id] = 0;
   std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
-}  // namespace
 
 /// In waves: many merges into one class (a constant's, say) must not visit its many users once for each.
 void EGraph::propagate_facts() {
@@ -276,13 +282,13 @@ void EGraph::propagate_facts() {
     wave.clear();
     std::swap(wave, pending_updates_);
     users.clear();
-    for (uint32_t& id : wave) id = find_and_halve(id);
-    sort_unique(wave);
+    make_unique(wave);
     for (uint32_t id : wave) {
       stamp_members(id);
       for_each_use(ClassId(id), [&](NodeId node) { users.push_back(node.value); });
     }
-    sort_unique(users);
+    std::sort(users.begin(), users.end());
+    users.erase(std::unique(users.begin(), users.end()), users.end());
     for (uint32_t user : users) {
       changed_[user] = epoch_;
       const ClassId owner(find_and_halve(user));
@@ -296,8 +302,7 @@ void EGraph::propagate_facts() {
 
 void EGraph::run_modify() {
   std::vector<uint32_t> ids = std::exchange(pending_modify_, {});
-  for (uint32_t& id : ids) id = find_and_halve(id);
-  sort_unique(ids);
+  make_unique(ids);
   modifying_ = true;
   struct Reset {
     bool& flag;
@@ -307,11 +312,6 @@ void EGraph::run_modify() {
 }
 
 // --- reading --------------------------------------------------------------------------------------------------
-
-std::span<const ClassId> EGraph::children(NodeId node) const {
-  const Node& n = nodes_[node.value];
-  return {children_.data() + n.first_child, n.arity()};
-}
 
 std::vector<NodeId> EGraph::nodes(ClassId id) const {
   std::vector<NodeId> members;

@@ -103,7 +103,10 @@ class EGraph {
   uint32_t op(NodeId node) const { return symbols_->op(symbol(node)); }
   uint32_t arity(NodeId node) const { return nodes_[node.value].arity(); }
   /// Canonical right after rebuild; otherwise pass them through find. Invalidated by add.
-  std::span<const ClassId> children(NodeId node) const;
+  std::span<const ClassId> children(NodeId node) const {
+    const Node& n = nodes_[node.value];
+    return {children_.data() + n.first_child, n.arity()};
+  }
   /// Not removed as a congruent duplicate, and not pruned.
   bool live(NodeId node) const { return (nodes_[node.value].bits & (kDead | kPruned)) == 0; }
   /// Calls visit(NodeId) for every live member; the order is a function of the calls made so far. The visitor must
@@ -189,6 +192,7 @@ class EGraph {
   void repair_node(uint32_t node);
   void settle(uint32_t node);
   void bury(uint32_t node);
+  void make_unique(std::vector<uint32_t>& ids);
   void propagate_facts();
   void run_modify();
   void splice_uses(uint32_t into, uint32_t from);
@@ -211,6 +215,7 @@ class EGraph {
   std::vector<uint32_t> pending_;          // classes that lost a merge and whose uses are stale
   std::vector<uint32_t> pending_updates_;  // classes whose facts changed and whose users must be updated
   std::vector<uint32_t> pending_modify_;   // classes to pass to Analysis::modify
+  std::vector<char> marked_;               // by class id: scratch, all zero between calls
   std::vector<MergeRecord> merges_;
   size_t live_nodes_ = 0, live_classes_ = 0, node_limit_ = 0, byte_limit_ = 0;
   uint64_t version_ = 0;

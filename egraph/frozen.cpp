@@ -32,24 +32,37 @@ void FrozenGraph::take(const EGraph& graph, bool with_uses) {
   if (with_uses) index_uses();
 }
 
+/// Nodes by newest change first, then id.
+void FrozenGraph::sort_by_change(const EGraph& graph) {
+  epoch_begin_.assign(epoch_ + 2, 0);
+  for (uint32_t id = 0; id < class_of_.size(); ++id)
+    if (graph.live(NodeId(id))) ++epoch_begin_[epoch_ - graph.changed(NodeId(id)) + 1];
+  prefix_sum(epoch_begin_);
+  by_change_.resize(graph.node_count());
+  for (uint32_t id = 0; id < class_of_.size(); ++id)
+    if (graph.live(NodeId(id))) by_change_[epoch_begin_[epoch_ - graph.changed(NodeId(id))]++] = NodeId(id);
+}
+
 void FrozenGraph::sort_members(const EGraph& graph) {
   prefix_sum(starts_);
+  sort_by_change(graph);
   keys_.resize(graph.node_count());
-  for (uint32_t id = 0; id < class_of_.size(); ++id) {
-    const NodeId node(id);
-    if (!graph.live(node)) continue;
-    const uint64_t op = symbols_->op(symbol_of_[id]);
-    keys_[starts_[class_of_[id].value]++] = {op << 32 | ~graph.changed(node), node};
+  for (NodeId node : by_change_) {
+    const uint64_t op = symbols_->op(symbol_of_[node.value]);
+    keys_[starts_[class_of_[node.value].value]++] = {op << 32 | ~graph.changed(node), node};
   }
   uint32_t begin = 0;  // starts_ has moved on: each class's is now the next one's
   for (ClassId id : classes_) sort_class(std::exchange(begin, starts_[id.value]), starts_[id.value]);
 }
 
-/// Most classes are small, or in order already.
+/// Members stand in order within each op; most classes have one op, or are small.
 void FrozenGraph::sort_class(uint32_t begin, uint32_t end) {
   constexpr uint32_t kSmall = 24;
   Key *const first = keys_.data() + begin, *const last = keys_.data() + end;
-  if (end - begin > kSmall) return std::sort(first, last);
+  if (end - begin > kSmall) {
+    if (!std::is_sorted(first, last)) std::sort(first, last);
+    return;
+  }
   for (Key* at = first; at != last; ++at) {
     const Key key = *at;
     Key* hole = at;

@@ -104,6 +104,7 @@ class FrozenGraph {
   Groups groups(ClassId id) const {
     return {groups_.data() + class_group_[id.value], groups_.data() + class_group_[id.value + 1]};
   }
+  void sort_by_change(const EGraph& graph);
   void sort_members(const EGraph& graph);
   void sort_class(uint32_t begin, uint32_t end);
   void fill_cells(const EGraph& graph);
@@ -129,8 +130,9 @@ class FrozenGraph {
   std::vector<uint32_t> class_group_, place_of_, newest_;  // by id
   std::vector<ClassId> class_of_;
   std::vector<SymbolId> symbol_of_;
-  std::vector<Key> keys_;         // while building
-  std::vector<uint32_t> starts_;  // while building
+  std::vector<Key> keys_;                       // while building
+  std::vector<NodeId> by_change_;               // while building
+  std::vector<uint32_t> starts_, epoch_begin_;  // while building
 };
 
 }  // namespace weft::egraph

@@ -25,7 +25,7 @@ void HashCons::place(uint64_t hash, const Entry& entry) {
 
 void HashCons::grow() {
   const size_t capacity = entries_.size() * 2;
-  const std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(capacity, Entry{0, 0, kEmpty}));
+  const Pool<Entry> old = std::exchange(entries_, Pool<Entry>(capacity, Entry{0, 0, kEmpty}));
   mask_ = capacity - 1, --shift_;
   for (const Entry& entry : old)
     if (entry.node != kEmpty) place(entry.hash(), entry);

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "egraph/pool.hpp"
 #include "egraph/symbol.hpp"
 
 namespace weft::egraph {
@@ -92,7 +92,7 @@ class HashCons {
   bool full() const { return (size_ + 1) * 5 > entries_.size() * 3; }
   void grow();
   void place(uint64_t hash, const Entry& entry);
-  std::vector<Entry> entries_ = std::vector<Entry>(16, Entry{0, 0, kEmpty});  // a power of two
+  Pool<Entry> entries_ = Pool<Entry>(16, Entry{0, 0, kEmpty});  // a power of two
   size_t size_ = 0, mask_ = 15;
   uint32_t shift_ = 60;  // 64 - log2(entries)
 };

@@ -127,15 +127,13 @@ size_t TemplateProgram::sift(const EGraph& graph, const FrozenGraph& frozen, uin
   return (at - first) / row_width;
 }
 
-void TemplateProgram::build_row(EGraph& graph, const uint32_t* row, bool exact, std::vector<ClassId>& made) const {
+void TemplateProgram::build_row(EGraph& graph, const uint32_t* row, std::vector<ClassId>& made) const {
   uint32_t values[kMaxValues + kRowSlack];
   copy_row(values, row, first_root_);
+  Children children;
   for (const Step& step : steps_) {
-    uint32_t& value = values[step.place];
-    if (value != kNone && !exact) continue;
-    Children children;
     const NodeKey key = key_now(graph, step, values, children);
-    value = graph.add_canonical(key, {children.data(), step.count}).value;
+    values[step.place] = graph.add_canonical(key, {children.data(), step.count}).value;
   }
   made.clear();
   for (uint32_t root : root_values_) made.push_back(ClassId(values[root]));

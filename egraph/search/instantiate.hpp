@@ -61,12 +61,14 @@ class TemplateProgram {
   /// Copies to `kept` the rows whose right sides do not stand in the classes of their roots, and fills in what stands
   /// of each; nothing is known before. On a rebuilt graph; thread-safe. Returns how many.
   size_t sift(const EGraph& graph, const FrozenGraph& frozen, uint32_t* rows, size_t count, Rows& kept) const;
-  /// Adds the right sides; `made` as in build where `exact` (as explanations need it), otherwise any ids of the
-  /// classes.
-  void build_row(EGraph& graph, const uint32_t* row, bool exact, std::vector<ClassId>& made) const;
-  /// One root, so that `merge_row` may be used on graphs without analysis.
+  /// Adds the right sides; `made` as in build.
+  void build_row(EGraph& graph, const uint32_t* row, std::vector<ClassId>& made) const;
+  /// Adds the right side of a single root. Its class, by any id: what stood there already goes by no node of its own,
+  /// so explanations need build_row.
+  ClassId complete_row(EGraph& graph, const uint32_t* row) const;
+  /// One root, so that `complete_row` may be used, and `merge_row` on graphs without analysis.
   bool single() const { return single_; }
-  /// Adds the right side to the class of the root: as build_row and merge. Tells whether anything was merged.
+  /// Adds the right side to the class of the root: as complete_row and merge. Tells whether anything was merged.
   bool merge_row(EGraph& graph, const uint32_t* row, Reason reason) const;
 
  private:
@@ -110,8 +112,8 @@ class TemplateProgram {
 };
 
 /// The key of a step over the classes as they are now.
-inline NodeKey TemplateProgram::key_now(EGraph& graph, const Step& step, const uint32_t* values,
-                                        Children& children) const {
+[[gnu::always_inline]] inline NodeKey TemplateProgram::key_now(EGraph& graph, const Step& step, const uint32_t* values,
+                                                               Children& children) const {
   if (step.count == 2) {
     children[0] = graph.find(ClassId(values[step.operand[0]]));
     children[1] = graph.find(ClassId(values[step.operand[1]]));
@@ -119,6 +121,19 @@ inline NodeKey TemplateProgram::key_now(EGraph& graph, const Step& step, const u
   }
   for (uint32_t i = 0; i < step.count; ++i) children[i] = graph.find(ClassId(values[operands_[step.first + i]]));
   return {step.symbol, {children.data(), step.count}};
+}
+
+inline ClassId TemplateProgram::complete_row(EGraph& graph, const uint32_t* row) const {
+  if (const ClassId known(row[root_values_[0]]); known.valid()) return known;
+  uint32_t values[kMaxValues + kRowSlack];
+  copy_row(values, row, first_root_);
+  Children children;
+  for (const Step& step : steps_) {
+    if (values[step.place] != kNone) continue;
+    const NodeKey key = key_now(graph, step, values, children);
+    values[step.place] = graph.add_canonical(key, {children.data(), step.count}).value;
+  }
+  return ClassId(values[root_values_[0]]);
 }
 
 inline bool TemplateProgram::merge_row(EGraph& graph, const uint32_t* row, Reason reason) const {

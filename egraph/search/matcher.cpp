@@ -64,8 +64,11 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
   width_ = right_->width(), first_root_ = right_->first_root();
   batch_ = std::make_unique_for_overwrite<uint32_t[]>(width_ * TemplateProgram::kBatch + kRowSlack);
   const Step& last = program.steps.back();
-  takes_pairs_ = !rule.guard && width_ <= kRowSlack && last.free_pair &&
-                 std::count(program.root_application.begin(), program.root_application.end(), last.application) == 0;
+  const auto roots_at_last =
+      std::count(program.root_application.begin(), program.root_application.end(), last.application);
+  const bool pairs = !rule.guard && width_ <= kRowSlack && last.free_pair;
+  takes_pairs_ = pairs && roots_at_last == 0;
+  takes_roots_ = pairs && roots_at_last == 1 && roots_.size() == 1 && program.steps.size() == 1;
 }
 
 size_t Matcher::candidate_count(const Program& program, const FrozenGraph& frozen) {
@@ -121,6 +124,7 @@ MatchBlock Matcher::run(size_t begin, size_t end, uint64_t max_bindings, uint64_
   } else {
     const bool any = first.op == Pattern::kAnyOp, only_new = must_be_new(first);
     const uint32_t* const places = any ? nullptr : frozen_.places_of_op(first.op).data();
+    if (takes_roots_) scan_roots(first, {places + begin, places + end}), begin = end;
     for (size_t i = begin; i < end && go_on(); ++i) {
       const uint32_t place = any ? static_cast<uint32_t>(i) : places[i];
       if (!only_new || frozen_.changed_at(place) > since_) accept(0, first, place);
@@ -247,6 +251,24 @@ uint32_t Matcher::scan_pairs(const Step& step, FrozenGraph::Range range) {
   }
   next_row_ = at;
   return 0;
+}
+
+/// All of a pattern of one step: rows that differ in the node and its two children.
+void Matcher::scan_roots(const Step& step, std::span<const uint32_t> places) {
+  const uint32_t left = step.pair[0].reg, right = step.pair[1].reg;
+  std::array<uint32_t, kRowSlack> row;
+  fill_row(row.data());
+  for (const uint32_t place : places) {
+    if (!go_on()) return;
+    const std::span<const ClassId> children = frozen_.children_at(place);
+    if (frozen_.changed_at(place) <= since_ || children.size() != 2) continue;
+    uint32_t* const at = next_row_;
+    std::memcpy(at, row.data(), sizeof(row));
+    at[left] = children[0].value, at[right] = children[1].value;
+    at[first_root_] = frozen_.node_at(place).value;
+    next_row_ += width_;
+    if (next_row_ == batch_end_ && !sift()) return;
+  }
 }
 
 void Matcher::scan_up(size_t index, ClassId from, bool only_new) {

@@ -69,6 +69,7 @@ class Matcher {
   void scan_up(size_t step, ClassId from, bool only_new);
   void scan_last(const Step& step, FrozenGraph::Range range, bool only_new);
   uint32_t scan_part(const Step& step, FrozenGraph::Range range);
+  void scan_roots(const Step& step, std::span<const uint32_t> places);
   uint32_t scan_pairs(const Step& step, FrozenGraph::Range range);
   bool must_be_new(const Step& step) const;
   void accept(size_t index, const Step& step, uint32_t place);
@@ -112,6 +113,7 @@ class Matcher {
   uint32_t *next_row_ = nullptr, *batch_end_ = nullptr;
   uint32_t width_ = 0, first_root_ = 0;  // of rows
   bool takes_pairs_ = false;             // the last step changes nothing of a row but two variables
+  bool takes_roots_ = false;             // the only step binds two variables and the one root
   uint32_t fresh_ = 0;                   // nodes bound so far that are new
   uint64_t max_bindings_ = 0, max_matches_ = 0;
   int64_t budget_ = 0;  // bindings up to the next look at the bounds: counted already, not made yet

@@ -216,22 +216,37 @@ void PhaseRun::for_each_match(size_t slot, const RuleSearch& search, Apply&& app
   }
 }
 
-/// Whether nobody has to be asked and nothing to be told before the right side becomes a member of the root's class.
-bool PhaseRun::merges_directly(const TemplateProgram& right) const {
-  return right.single() && !graph_.analysis() && !graph_.records_merges() && !host_.may_refuse();
+/// Whether nobody has to be asked and nothing to be told before a right side becomes a member of the root's class.
+bool PhaseRun::merges_directly() const { return !graph_.analysis() && !host_.may_refuse(); }
+
+bool PhaseRun::merge_unless_refused(size_t slot, ClassId root, ClassId made) {
+  if (host_.may_refuse())
+    if (std::optional<Refusal> refusal = host_.can_merge(graph_, root, made))
+      return refuse(slot, std::move(refusal->reason)), false;
+  graph_.merge(root, made, {states_[slot].index});
+  ++now_.merges;
+  return true;
 }
 
 void PhaseRun::apply_plain(size_t slot, const RuleSearch& search) {
   const TemplateProgram& right = *search.rule->right;
   const Reason reason{states_[slot].index};
-  if (!merges_directly(right)) {
-    const bool exact = graph_.records_merges();
+  if (!right.single() || graph_.records_merges()) {
     return for_each_match(slot, search, [&](const uint32_t* row) {
       const size_t nodes = graph_.id_bound();
-      right.build_row(graph_, row, exact, made_);
+      right.build_row(graph_, row, made_);
       roots_.clear();
       for (uint32_t i = right.first_root(); i < right.width(); ++i) roots_.push_back(NodeId(row[i]));
       merge_made(slot, nodes);
+    });
+  }
+  if (!merges_directly()) {
+    return for_each_match(slot, search, [&](const uint32_t* row) {
+      const uint64_t version = graph_.version();
+      const ClassId root = graph_.find(ClassId(row[right.first_root()]));
+      const ClassId made = graph_.find(right.complete_row(graph_, row));
+      if (root != made && !merge_unless_refused(slot, root, made)) return;
+      report_.rules[slot].applied += graph_.version() != version;
     });
   }
   for_each_match(slot, search, [&](const uint32_t* row) {

@@ -33,7 +33,8 @@ class PhaseRun {
   template <typename Apply>
   void for_each_match(size_t slot, const RuleSearch& search, Apply&& apply);
   void apply_plain(size_t slot, const RuleSearch& search);
-  bool merges_directly(const TemplateProgram& right) const;
+  bool merges_directly() const;
+  bool merge_unless_refused(size_t slot, ClassId root, ClassId made);
   void apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match);
   void apply_native(size_t slot, const FrozenGraph& frozen);
   std::optional<Refusal> make(RuleState& state, MatchReader& reader, std::span<const uint32_t> match);

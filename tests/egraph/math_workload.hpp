@@ -16,7 +16,7 @@ class MathFacts : public Analysis {
   void restore(const MathFacts& snapshot) { values_ = snapshot.values_; }
 
   void make(EGraph& graph, NodeId node, ClassId id) override {
-    values_.resize(std::max<size_t>(values_.size(), id.value + 1));
+    if (id.value >= values_.size()) values_.resize(2 * id.value + 1);
     values_[id.value] = compute(graph, node);
   }
   bool join(EGraph&, ClassId into, ClassId from) override {
