@@ -23,7 +23,7 @@ struct PoolAllocator {
     const size_t bytes = count * sizeof(T);
     if (bytes < kLarge) return static_cast<T*>(::operator new(bytes));
     const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    void* const memory = ::operator new(whole, std::align_val_t{kHugePage});
+    void* const memory = ::operator new (whole, std::align_val_t{kHugePage});
 #if defined(__linux__)
     (void)madvise(memory, whole, MADV_HUGEPAGE);  // refused: small pages serve too
 #endif
@@ -33,7 +33,7 @@ struct PoolAllocator {
     if (count * sizeof(T) < kLarge)
       ::operator delete(memory);
     else
-      ::operator delete(memory, std::align_val_t{kHugePage});
+      ::operator delete (memory, std::align_val_t{kHugePage});
   }
   bool operator==(const PoolAllocator&) const { return true; }
 };
