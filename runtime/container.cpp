@@ -171,6 +171,11 @@ void write_file_atomically(const fs::path& file, std::span<const std::string_vie
   if (folder.fd() >= 0) ::fsync(folder.fd());
 }
 
+void clear_place(const fs::path& file) {
+  const fs::file_status status = fs::symlink_status(file);
+  if (fs::is_directory(status) || fs::is_symlink(status)) fs::remove_all(file);
+}
+
 bool is_temporary_name(std::string_view name) { return name.starts_with(kTemporary); }
 
 bool is_stale_temporary(const fs::path& file) {

@@ -24,6 +24,9 @@ std::string read_file(const std::filesystem::path& file, int64_t most_bytes = in
 /// device, a pipe) is written to, not replaced.
 void write_file_atomically(const std::filesystem::path& file, std::string_view head, std::string_view tail = {});
 void write_file_atomically(const std::filesystem::path& file, std::span<const std::string_view> pieces);
+/// Removes a folder or a symbolic link where a file of our own will be written: nothing is written through a link that
+/// others put there.
+void clear_place(const std::filesystem::path& file);
 /// Throws what write_file_atomically would throw of a folder that is missing or not to be written to: to be asked
 /// before work whose result could not be kept.
 void check_writable(const std::filesystem::path& file);

@@ -130,7 +130,7 @@ void PackedStore::store(const Hash128& key, std::span<const PackedImage> images)
   if (total > static_cast<size_t>(options_.packed_bytes)) return;
   try {
     fs::create_directories(options_.directory);
-    if (fs::is_directory(fs::symlink_status(file(key)))) fs::remove_all(file(key));
+    clear_place(file(key));
     write_file_atomically(file(key), pieces);
     PlanCache(options_).collect(options_.disk_bytes, options_.packed_bytes);
   } catch (const std::exception& e) {

@@ -208,7 +208,7 @@ void PlanCache::store(const PlanKey& key, std::shared_ptr<const ir::Plan> canoni
   fs::path file = directory_ / (key.hash.hex() + std::string(kExtension));
   try {
     fs::create_directories(directory_);
-    if (fs::is_directory(fs::symlink_status(file))) fs::remove_all(file);  // an entry's name, but no entry
+    clear_place(file);
     std::string body = encode_entry(key, *canonical);
     write_file_atomically(file, container_header(kMagic, kPlanFormat, body), body);
     collect(options_.disk_bytes, options_.packed_bytes);

@@ -244,25 +244,37 @@ class WinogradKernel : public Kernel {
             channels};
   }
 
-  /// Where infinities, NaN or an overflow have spoilt a tile: its sums one by one, from the weights as they were given.
+  /// Where infinities, NaN or an overflow have spoilt a tile: its sums one by one in double, from the weights as they
+  /// were given.
   void sum_plainly(const RunContext& context, const WinogradTile& tile, int64_t channel, int64_t channels,
                    const float* bias, float* sums) const {
     const PanelBox box = box_of(tile, channels);
-    for (int64_t i = 0; i < box.rows; ++i)
-      for (int64_t j = 0; j < box.columns; ++j)
-        for (int64_t c = 0; c < channels; ++c)
+    std::vector<float> taps(static_cast<size_t>(9 * shape_.channels));  // of one output channel
+    for (int64_t c = 0; c < channels; ++c) {
+      taps_of(context, channel + c, taps);
+      for (int64_t i = 0; i < box.rows; ++i)
+        for (int64_t j = 0; j < box.columns; ++j)
           sums[(i * box.pitch + j) * kPanel + c] =
               static_cast<float>(plain_sum(context, tile.image, tile.row + i * shape_.row_dilation,
-                                           tile.column + j * shape_.column_dilation, channel + c)) +
+                                           tile.column + j * shape_.column_dilation, taps.data())) +
               bias[c];
+    }
   }
 
-  double plain_sum(const RunContext& context, int64_t image, int64_t row, int64_t column, int64_t output) const {
+  /// The weights of one output channel, [9][channels].
+  void taps_of(const RunContext& context, int64_t output, std::vector<float>& taps) const {
     const auto stride = [&](size_t axis) { return even_stride(form_.weights.axes[axis]).value_or(0); };
-    const float* x = static_cast<const float*>(context.inputs[static_cast<size_t>(form_.source.input)]) +
-                     shape_.source.offset + image * shape_.source.image;
     const float* w = static_cast<const float*>(context.inputs[static_cast<size_t>(form_.weights.input)]) +
                      form_.weights.offset + output * stride(0);
+    const int64_t channel = stride(1), row = stride(2), column = stride(3);
+    for (int64_t tap = 0; tap < 9; ++tap)
+      for (int64_t c = 0; c < shape_.channels; ++c)
+        taps[static_cast<size_t>(tap * shape_.channels + c)] = w[tap / 3 * row + tap % 3 * column + c * channel];
+  }
+
+  double plain_sum(const RunContext& context, int64_t image, int64_t row, int64_t column, const float* taps) const {
+    const float* x = static_cast<const float*>(context.inputs[static_cast<size_t>(form_.source.input)]) +
+                     shape_.source.offset + image * shape_.source.image;
     double sum = 0;
     for (int64_t i = 0; i < 3; ++i) {
       const int64_t y = row + i * shape_.row_dilation - shape_.row_pad;
@@ -270,9 +282,7 @@ class WinogradKernel : public Kernel {
         const int64_t z = column + j * shape_.column_dilation - shape_.column_pad;
         const bool inside = y >= 0 && y < shape_.rows && z >= 0 && z < shape_.columns;
         const float* pixel = inside ? x + y * shape_.source.row + z * shape_.source.pixel : zeros_.data();
-        const float* tap = w + i * stride(2) + j * stride(3);
-        for (int64_t c = 0; c < shape_.channels; ++c)
-          sum += static_cast<double>(pixel[c]) * static_cast<double>(tap[c * stride(1)]);
+        sum += winograd_dot(pixel, taps + (i * 3 + j) * shape_.channels, shape_.channels);
       }
     }
     return sum;

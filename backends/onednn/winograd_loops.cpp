@@ -198,6 +198,23 @@ void weights_transform(int64_t output, int64_t channels, const float* weights, f
   return output == 4 ? transform_weights<F4>(channels, weights, u_panel)
                      : transform_weights<F2>(channels, weights, u_panel);
 }
+double dot(const float* a, const float* b, int64_t count) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto first = hn::Zero(d), second = hn::Zero(d);  // two chains hide the latency of an addition
+  const auto product = [&](int64_t i) {
+    return hn::Mul(hn::PromoteTo(d, hn::LoadU(narrow, a + i)), hn::PromoteTo(d, hn::LoadU(narrow, b + i)));
+  };
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    first = hn::Add(first, product(i));
+    second = hn::Add(second, product(i + lanes));
+  }
+  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(first, second)));
+  for (; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
 void finish(std::span<const PanelStep> steps, const PanelBox& box, float* sums, float* destination, int64_t row_step,
             int64_t pixel_step) {
   for (const PanelStep& s : steps) apply_panel_step(s, box, sums);
@@ -213,6 +230,7 @@ HWY_EXPORT(source_transform);
 HWY_EXPORT(multiply);
 HWY_EXPORT(sums_transform);
 HWY_EXPORT(weights_transform);
+HWY_EXPORT(dot);
 HWY_EXPORT(finish);
 
 void winograd_transform_source(const WinogradShape& shape, std::span<const WinogradTile> tiles, int64_t group,
@@ -230,6 +248,7 @@ bool winograd_transform_sums(const WinogradShape& shape, const float* m_tile, co
 void winograd_transform_weights(int64_t output, int64_t channels, const float* weights, float* u_panel) {
   HWY_DYNAMIC_DISPATCH(weights_transform)(output, channels, weights, u_panel);
 }
+double winograd_dot(const float* a, const float* b, int64_t count) { return HWY_DYNAMIC_DISPATCH(dot)(a, b, count); }
 void finish_panel(std::span<const PanelStep> steps, const PanelBox& box, float* sums, float* destination,
                   int64_t row_step, int64_t pixel_step) {
   HWY_DYNAMIC_DISPATCH(finish)(steps, box, sums, destination, row_step, pixel_step);

@@ -36,6 +36,8 @@ void winograd_multiply(const WinogradShape& shape, int64_t tiles, int64_t group,
 /// not finite: then they say nothing.
 bool winograd_transform_sums(const WinogradShape& shape, const float* m_tile, const float* bias, int64_t channels,
                              float* sums);
+/// The sum of `count` products, in double.
+double winograd_dot(const float* a, const float* b, int64_t count);
 /// The steps on the sums, and the sums to the result.
 void finish_panel(std::span<const PanelStep> steps, const PanelBox& box, float* sums, float* destination,
                   int64_t row_step, int64_t pixel_step);

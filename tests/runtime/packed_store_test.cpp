@@ -105,7 +105,7 @@ TEST_CASE("damaged packed weights are packed again") {
   const fs::path file = packed_files(directory.path()).at(0);
   const auto size = fs::file_size(file);
   set_log_sink([](LogLevel, std::string_view) {});
-  for (const char* damage : {"short", "empty", "long", "header", "directory", "table", "image"}) {
+  for (const char* damage : {"short", "empty", "long", "header", "directory", "link", "table", "image"}) {
     INFO(damage);
     const std::string what = damage;
     const ino_t before = inode(file);
@@ -113,11 +113,16 @@ TEST_CASE("damaged packed weights are packed again") {
     if (what == "empty") fs::resize_file(file, 0);
     if (what == "long") fs::resize_file(file, size + 1);
     if (what == "directory") fs::remove(file), fs::create_directory(file);
+    if (what == "link") {  // to what is not ours
+      std::ofstream(directory / "other") << "precious";
+      fs::remove(file), fs::create_symlink(directory / "other", file);
+    }
     if (what == "header" || what == "table") flip(file, what == "header" ? 17 : 60);
     if (what == "image") flip(file, size / 2);
     CHECK(run(options).same_bits(first));
     REQUIRE(fs::is_regular_file(file));
     CHECK(fs::file_size(file) == size);
+    CHECK((what != "link" || read_file(directory / "other") == "precious"));
     CHECK((what == "directory" || inode(file) != before));  // a removed file's inode may come back
   }
   set_log_sink({});

@@ -219,6 +219,12 @@ TEST_CASE("K03: a damaged entry is a miss, at most a warning, and replaced", "[p
   fs::create_directory(entry);
   overwrite(entry / "inside", "x");
   recovers("a directory");
+  overwrite(directory / "of somebody", "precious");
+  fs::remove(entry);
+  fs::create_symlink(directory / "of somebody", entry);
+  recovers("a link to somebody's file");
+  CHECK(read_file(directory / "of somebody") == "precious");
+  CHECK(!fs::is_symlink(entry));
   for (const std::string& line : warnings.lines) CHECK(line.find("recompiling") != std::string::npos);
   CHECK(warnings.lines.size() <= 330);
   fs::permissions(entry, fs::perms::none);

@@ -1,6 +1,7 @@
 // weft cache: the plans on disk.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "ir/support/error.hpp"
@@ -45,8 +46,12 @@ struct Cache {
   }
   void check() const {
     const std::vector<runtime::CacheEntryInfo> damaged = open().remove_damaged();
-    for (const runtime::CacheEntryInfo& info : damaged)
-      fmt::print("removed {}: {}\n", readable(info.file.filename().string()), readable_message(info.problem));
+    for (const runtime::CacheEntryInfo& info : damaged) {
+      std::error_code error;
+      const bool left = std::filesystem::exists(std::filesystem::symlink_status(info.file, error));
+      fmt::print("{} {}: {}\n", left ? "cannot remove" : "removed", readable(info.file.filename().string()),
+                 readable_message(info.problem));
+    }
     fmt::print("{} damaged entries in {}\n", damaged.size(), open().directory().string());
     if (!damaged.empty()) outcome->exit_code = 1;
   }
