@@ -34,7 +34,7 @@ void EGraph::check_node(uint32_t node) const {
   const std::span<const ClassId> key = children(NodeId(node));
   for (ClassId child : key)
     WEFT_CHECK(parent_[child.value] == child.value, "node {} has the merged class {} as a child", node, child.value);
-  const uint32_t found = find_equal(key_of(node), key);
+  const uint32_t found = find_equal(key_of(node), key).node;
   WEFT_CHECK(found == node, "hash-cons maps node {} to {}: stale or congruent", node, found);
 }
 

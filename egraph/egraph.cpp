@@ -53,13 +53,15 @@ NodeId EGraph::add_node(SymbolId symbol, std::span<const ClassId> children) {
   });
   const std::span<const ClassId> own = canonical;
   const NodeKey key(symbol, own);
-  uint32_t node = find_equal(key, own);
-  if (node == HashCons::kEmpty) inform_analysis(node = make_node(key, own, children));
+  const HashCons::Place place = find_equal(key, own);
+  if (place.node != HashCons::kEmpty) return NodeId(place.node);
+  const uint32_t node = make_node(key, own, children, place);
+  inform_analysis(node);
   return NodeId(node);
 }
 
-NodeId EGraph::make_alone(const NodeKey& key, std::span<const ClassId> children) {
-  const uint32_t node = make_node(key, children, children);
+NodeId EGraph::make_alone(const NodeKey& key, std::span<const ClassId> children, const HashCons::Place& place) {
+  const uint32_t node = make_node(key, children, children, place);
   inform_analysis(node);
   return NodeId(node);
 }
@@ -98,13 +100,14 @@ void EGraph::check_limits(size_t arity) const {
     fail(ErrorCode::limit, "the e-graph may take {} bytes", byte_limit_);
 }
 
-/// `children` are canonical; `given` is what explanations are told.
-uint32_t EGraph::make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given) {
+/// `children` are canonical; `given` is what explanations are told; `place` is the key's in the hash-cons.
+uint32_t EGraph::make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given,
+                           const HashCons::Place& place) {
   check_room(children.size());
   const auto id = static_cast<uint32_t>(nodes_.size());
   auto slot = static_cast<uint32_t>(children_.size());
   nodes_.push_back({key.symbol, slot, static_cast<uint32_t>(children.size()), id});
-  changed_.push_back(epoch_);
+  stamps_.push_back({epoch_, epoch_});
   parent_.push_back(id);
   classes_.push_back({kNone, 1});
   for (ClassId child : children) {
@@ -120,7 +123,7 @@ uint32_t EGraph::make_node(const NodeKey& key, std::span<const ClassId> children
     ++slot;
   }
   if (recording_) original_children_.insert(original_children_.end(), given.begin(), given.end());
-  hash_cons_.insert(key, id);
+  hash_cons_.insert(key, id, place);
   ++live_nodes_, ++live_classes_, ++version_;
   return id;
 }
@@ -148,10 +151,11 @@ ClassId EGraph::merge(ClassId a, ClassId b, Reason reason) {
 }
 
 /// A new node enters a class without having one of its own.
-void EGraph::make_in_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason) {
+void EGraph::make_in_class(ClassId id, const NodeKey& key, std::span<const ClassId> children,
+                           const HashCons::Place& place, Reason reason) {
   WEFT_CHECK(!analysis_, "add_to_class on a graph with an analysis");
   const uint32_t into = find_and_halve(id.value);
-  const uint32_t node = make_node(key, children, children);
+  const uint32_t node = make_node(key, children, children, place);
   std::swap(nodes_[into].next, nodes_[node].next);
   parent_[node] = into;
   ++classes_[into].weight;
@@ -163,13 +167,13 @@ void EGraph::make_in_class(ClassId id, const NodeKey& key, std::span<const Class
 /// its id).
 void EGraph::stamp_members(uint32_t id) {
   uint32_t previous = id;
-  changed_[id] = epoch_;
+  stamps_[id].changed = epoch_;
   for (uint32_t node = nodes_[id].next; node != id; node = nodes_[previous].next) {
     if (nodes_[node].bits & kDead) {
       nodes_[previous].next = nodes_[node].next;
       nodes_[node].next = node;
     } else {
-      changed_[node] = epoch_;
+      stamps_[node].changed = epoch_;
       previous = node;
     }
   }
@@ -225,7 +229,7 @@ void EGraph::repair_node(uint32_t node) {
   const bool erased = hash_cons_.erase(key_of(node), node);
   WEFT_CHECK(erased, "node {} is not in the hash-cons", node);
   for (ClassId& child : children) child = ClassId(find_and_halve(child.value));
-  changed_[node] = epoch_;
+  stamps_[node] = {epoch_, epoch_};
   ++version_;
   settle(node);
 }
@@ -233,14 +237,14 @@ void EGraph::repair_node(uint32_t node) {
 /// Puts a node back into the hash-cons, or merges it with the node that is congruent to it.
 void EGraph::settle(uint32_t node) {
   const NodeKey key = key_of(node);
-  const uint32_t twin = find_equal(key, children(NodeId(node)));
+  const HashCons::Place place = find_equal(key, children(NodeId(node)));
+  const uint32_t twin = place.node;
   if (twin == HashCons::kEmpty) {
-    hash_cons_.insert(key, node);
+    hash_cons_.insert(key, node, place);
     return;
   }
   if ((nodes_[twin].bits & kPruned) && !(nodes_[node].bits & kPruned)) {  // what is searched stays
-    hash_cons_.erase(key, twin);
-    hash_cons_.insert(key, node);
+    hash_cons_.replace(place, node);
     bury(twin);
   } else {
     bury(node);
@@ -285,12 +289,13 @@ void EGraph::propagate_facts() {
     make_unique(wave);
     for (uint32_t id : wave) {
       stamp_members(id);
+      for_each_node(ClassId(id), [&](NodeId node) { stamps_[node.value].formed = epoch_; });
       for_each_use(ClassId(id), [&](NodeId node) { users.push_back(node.value); });
     }
     std::sort(users.begin(), users.end());
     users.erase(std::unique(users.begin(), users.end()), users.end());
     for (uint32_t user : users) {
-      changed_[user] = epoch_;
+      stamps_[user] = {epoch_, epoch_};
       const ClassId owner(find_and_halve(user));
       if (!analysis_->update(*this, NodeId(user), owner)) continue;
       pending_updates_.push_back(owner.value);
@@ -337,7 +342,7 @@ std::vector<ClassId> EGraph::classes() const {
 }
 
 size_t EGraph::bytes() const {
-  const size_t by_node = sizeof(Node) + sizeof(Class) + 2 * sizeof(uint32_t);
+  const size_t by_node = sizeof(Node) + sizeof(Class) + 3 * sizeof(uint32_t);
   const size_t by_slot = sizeof(Slot) + (recording_ ? 2 : 1) * sizeof(ClassId);
   return nodes_.size() * by_node + children_.size() * by_slot + hash_cons_.bytes() +
          merges_.size() * sizeof(MergeRecord);

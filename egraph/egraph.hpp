@@ -50,18 +50,18 @@ class EGraph {
   /// As lookup_node and add_node, for children known to be canonical (as they are all after rebuild); `key` is
   /// NodeKey(symbol, children).
   NodeId lookup_canonical(const NodeKey& key, std::span<const ClassId> children) const {
-    return NodeId(find_equal(key, children));
+    return NodeId(find_equal(key, children).node);
   }
   /// For keys of at most two children, which need not be given again.
-  NodeId lookup_canonical(const NodeKey& key) const { return NodeId(hash_cons_.find(key)); }
+  NodeId lookup_canonical(const NodeKey& key) const { return NodeId(hash_cons_.find(key).node); }
   /// The same in two halves, so that many can wait for memory together.
   HashCons::Probe begin_lookup(const NodeKey& key) const { return hash_cons_.begin_find(key); }
   NodeId end_lookup(SymbolId symbol, const HashCons::Probe& probe) const {
     return NodeId(hash_cons_.end_find(symbol, probe));
   }
   NodeId add_canonical(const NodeKey& key, std::span<const ClassId> children) {
-    const uint32_t node = find_equal(key, children);
-    return node != HashCons::kEmpty ? NodeId(node) : make_alone(key, children);
+    const HashCons::Place place = find_equal(key, children);
+    return place.node != HashCons::kEmpty ? NodeId(place.node) : make_alone(key, children, place);
   }
   /// Says that two classes are equal; returns the class that stays. Congruence is restored by the next rebuild.
   /// For explanations pass the ids of the nodes themselves: `class_alias(node)`.
@@ -75,9 +75,9 @@ class EGraph {
   /// Does what merge(id, add_canonical(key, children), reason) does, without a class between where the node is new.
   /// Returns whether anything changed. Not for graphs with an analysis (which knows a node by a class of its own).
   bool add_to_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason = {}) {
-    const uint32_t node = find_equal(key, children);
-    if (node != HashCons::kEmpty) return unite(id, ClassId(node), reason);
-    make_in_class(id, key, children, reason);
+    const HashCons::Place place = find_equal(key, children);
+    if (place.node != HashCons::kEmpty) return unite(id, ClassId(place.node), reason);
+    make_in_class(id, key, children, place, reason);
     return true;
   }
   /// Restores congruence and the analysis. Returns the number of merges that it made itself.
@@ -140,7 +140,9 @@ class EGraph {
   /// Nodes made, re-canonicalised, moved to another class, or of changed facts from now on carry this epoch.
   uint32_t epoch() const { return epoch_; }
   void next_epoch() { ++epoch_; }
-  uint32_t changed(NodeId node) const { return changed_[node.value]; }
+  uint32_t changed(NodeId node) const { return stamps_[node.value].changed; }
+  /// The same without moves to another class: what is below the node, not what it is equal to.
+  uint32_t formed(NodeId node) const { return stamps_[node.value].formed; }
   /// Verifies every invariant of the live form (after rebuild); throws Error(internal) naming the first that is broken.
   void check() const;
 
@@ -162,6 +164,9 @@ class EGraph {
     uint32_t use;     // a slot of its circular list of uses, or kNone
     uint32_t weight;  // members + uses, decides who loses a merge
   };
+  struct Stamp {
+    uint32_t changed, formed;  // epochs
+  };
   struct Slot {
     uint32_t node;
     uint32_t next;  // circular list of the uses of a class
@@ -171,15 +176,17 @@ class EGraph {
     while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
     return id;
   }
-  uint32_t find_equal(const NodeKey& key, std::span<const ClassId> children) const {
+  HashCons::Place find_equal(const NodeKey& key, std::span<const ClassId> children) const {
     if (children.size() <= 2) return hash_cons_.find(key);
     return hash_cons_.find(key, [&](uint32_t node) { return has_children(node, children); });
   }
   bool has_children(uint32_t node, std::span<const ClassId> children) const;
   NodeKey key_of(uint32_t node) const { return {SymbolId(nodes_[node].symbol), children(NodeId(node))}; }
-  NodeId make_alone(const NodeKey& key, std::span<const ClassId> children);
-  void make_in_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, Reason reason);
-  uint32_t make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given);
+  NodeId make_alone(const NodeKey& key, std::span<const ClassId> children, const HashCons::Place& place);
+  void make_in_class(ClassId id, const NodeKey& key, std::span<const ClassId> children, const HashCons::Place& place,
+                     Reason reason);
+  uint32_t make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given,
+                     const HashCons::Place& place);
   void check_room(size_t arity) const {
     if (node_limit_ || byte_limit_ || std::max(nodes_.size(), children_.size() + arity) >= kPruned - 1)
       check_limits(arity);
@@ -205,7 +212,7 @@ class EGraph {
   SymbolTable* symbols_;
   Analysis* analysis_;
   std::vector<Node> nodes_;                 // by node id
-  std::vector<uint32_t> changed_;           // by node id: epoch
+  std::vector<Stamp> stamps_;               // by node id
   std::vector<uint32_t> parent_;            // by class id: union-find
   std::vector<Class> classes_;              // by class id
   std::vector<ClassId> children_;           // by slot

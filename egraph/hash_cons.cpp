@@ -17,7 +17,7 @@ uint64_t HashCons::Entry::hash() const {
   return key.hash();
 }
 
-void HashCons::place(uint64_t hash, const Entry& entry) {
+void HashCons::put(uint64_t hash, const Entry& entry) {
   size_t i = home(hash);
   while (entries_[i].node != kEmpty) i = (i + 1) & mask_;
   entries_[i] = entry;
@@ -28,12 +28,17 @@ void HashCons::grow() {
   const Pool<Entry> old = std::exchange(entries_, Pool<Entry>(capacity, Entry{0, 0, kEmpty}));
   mask_ = capacity - 1, --shift_;
   for (const Entry& entry : old)
-    if (entry.node != kEmpty) place(entry.hash(), entry);
+    if (entry.node != kEmpty) put(entry.hash(), entry);
 }
 
-void HashCons::insert(const NodeKey& key, uint32_t node) {
-  if (full()) grow();
-  place(key.hash(), {key.children, key.symbol, node});
+void HashCons::insert(const NodeKey& key, uint32_t node, const Place& place) {
+  const Entry entry{key.children, key.symbol, node};
+  if (full()) {
+    grow();
+    put(key.hash(), entry);
+  } else {
+    entries_[place.at] = entry;
+  }
   ++size_;
 }
 

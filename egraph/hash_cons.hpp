@@ -49,32 +49,40 @@ class HashCons {
  public:
   static constexpr uint32_t kEmpty = 0xffffffffu;
 
-  /// The entry of this key, of a hashed one that for which equal(node) holds, or kEmpty.
+  /// Where a key stands, or would be put; `node` is kEmpty where it does not stand.
+  struct Place {
+    uint32_t node;
+    size_t at;
+  };
+  /// The entry of this key, of a hashed one that for which equal(node) holds.
   template <typename Equal>
-  uint32_t find(const NodeKey& key, Equal&& equal) const {
+  Place find(const NodeKey& key, Equal&& equal) const {
     const Entry* const entries = entries_.data();
     for (size_t i = home(key.hash());; i = (i + 1) & mask_) {
       const Entry& entry = entries[i];
       if (entry.children == key.children && entry.symbol == key.symbol &&
           (!key.hashed() || entry.node == kEmpty || equal(entry.node)))
-        return entry.node;
-      if (entry.node == kEmpty) return kEmpty;
+        return {entry.node, i};
+      if (entry.node == kEmpty) return {kEmpty, i};
     }
   }
-  /// The entry of this key, which is not hashed, or kEmpty.
-  uint32_t find(const NodeKey& key) const {
+  /// The entry of this key, which is not hashed.
+  Place find(const NodeKey& key) const {
     const Entry* const entries = entries_.data();
     for (size_t i = home(key.hash());; i = (i + 1) & mask_) {
-      const Entry& entry = entries[i];  // an empty one may look like the key: kEmpty is right then too
-      if (entry.children == key.children && entry.symbol == key.symbol) return entry.node;
-      if (entry.node == kEmpty) return kEmpty;
+      const Entry& entry = entries[i];  // an empty one may look like the key: that is right then too
+      if (entry.children == key.children && entry.symbol == key.symbol) return {entry.node, i};
+      if (entry.node == kEmpty) return {kEmpty, i};
     }
   }
   /// A look-up of a key that is not hashed, in two halves: the first fetches the memory that the second reads.
   struct Probe;
   Probe begin_find(const NodeKey& key) const;
   uint32_t end_find(SymbolId symbol, const Probe& probe) const;
-  void insert(const NodeKey& key, uint32_t node);
+  /// `place` is what find gave for the key, in a table that did not change since.
+  void insert(const NodeKey& key, uint32_t node, const Place& place);
+  /// The key at a place stands for another node from now on.
+  void replace(const Place& place, uint32_t node) { entries_[place.at].node = node; }
   /// Removes the entry of this key and node. False where there is none.
   bool erase(const NodeKey& key, uint32_t node);
   size_t size() const { return size_; }
@@ -91,7 +99,7 @@ class HashCons {
   size_t home(uint64_t hash) const { return hash >> shift_; }
   bool full() const { return (size_ + 1) * 5 > entries_.size() * 3; }
   void grow();
-  void place(uint64_t hash, const Entry& entry);
+  void put(uint64_t hash, const Entry& entry);
   Pool<Entry> entries_ = Pool<Entry>(16, Entry{0, 0, kEmpty});  // a power of two
   size_t size_ = 0, mask_ = 15;
   uint32_t shift_ = 60;  // 64 - log2(entries)

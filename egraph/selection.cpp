@@ -27,7 +27,8 @@ class Selector {
  private:
   bool chosen(NodeId node) const { return bounds_.extraction && (*bounds_.extraction)[graph_.class_of(node)] == node; }
   ClassId canonical(ClassId id) const {
-    if (id.value >= graph_.id_bound()) fail(ErrorCode::out_of_range, "class {} does not exist", id.value);
+    if (id.value >= graph_.id_bound())
+      fail(ErrorCode::invalid_argument, "class {} does not exist: classes are below {}", id.value, graph_.id_bound());
     return graph_.find(id);
   }
 

@@ -417,7 +417,7 @@ Explanation explain(const RecordedSearch& search, const RecordedPlan& plan, cons
 std::vector<ir::NodeId> nodes_of_step(const RecordedSearch& search, const RecordedPlan& plan, const ir::Graph& graph,
                                       size_t step) {
   if (step >= plan.steps.size())
-    fail(ErrorCode::out_of_range, "the plan has {} steps, no step {}", plan.steps.size(), step);
+    fail(ErrorCode::invalid_argument, "the plan has {} steps, no step {}", plan.steps.size(), step);
   std::vector<ir::NodeId> out;
   const auto kernel = search.run().fusion().kernels.find(plan.steps[step]);
   if (kernel == search.run().fusion().kernels.end()) return out;

@@ -27,6 +27,8 @@ const PassName& pass_named(std::string_view name, std::string_view option) {
               std::string(option));
 }
 
+}  // namespace
+
 void check_names(const Options& options) {
   for (const std::string& name : options.skip)
     if (!pass_named(name, "skip").optional)
@@ -36,8 +38,6 @@ void check_names(const Options& options) {
   if (!options.print_after.empty() && options.print_after != "all" && options.print_after != "changed")
     pass_named(options.print_after, "print-after");
 }
-
-}  // namespace
 
 PassRunner::PassRunner(const Options& options, CompileReport& report) : options_(options), report_(report) {
   check_names(options);

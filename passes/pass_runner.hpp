@@ -18,10 +18,12 @@ inline constexpr PassName kPassNames[] = {{"canonicalise", true},  {"roll", true
                                           {"saturate", true},      {"fuse", false},     {"extract", false},
                                           {"lower-direct", false}, {"schedule", false}, {"plan-memory", false}};
 
+/// Throws Error(invalid_argument) where options name a pass that does not exist or cannot be skipped.
+void check_names(const Options& options);
+
 class PassRunner {
  public:
-  /// Throws Error(invalid_argument) where options name a pass that does not exist or cannot be skipped, Error(io) where
-  /// the dump folder cannot be made.
+  /// Throws as check_names, and Error(io) where the dump folder cannot be made.
   PassRunner(const Options& options, CompileReport& report);
 
   /// Runs one pass over a graph unless it is skipped or the pipeline has stopped. `body` may return nothing or a detail

@@ -223,8 +223,9 @@ struct Seen {
   int64_t bytes = 0;
   fs::file_time_type used;
 };
-/// Entries of the directory, most recently used first; stale temporary files are removed on the way where `clean`.
-std::vector<Seen> scan(const fs::path& directory, bool clean, int64_t* freed = nullptr) {
+/// Entries of the directory, most recently used first; stale temporary files are removed on the way where `clean` is
+/// given.
+std::vector<Seen> scan(const fs::path& directory, CacheRemoval* clean = nullptr) {
   std::vector<Seen> seen;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
@@ -233,7 +234,7 @@ std::vector<Seen> scan(const fs::path& directory, bool clean, int64_t* freed = n
     auto bytes = static_cast<int64_t>(it->file_size(gone));
     if (gone) bytes = 0;
     if (clean && is_temporary_name(name) && is_stale_temporary(it->path())) {
-      if (fs::remove(it->path(), gone) && freed) *freed += bytes;
+      clean->remove(it->path(), bytes);
     } else if (is_entry_name(name)) {
       seen.push_back({it->path(), bytes, it->last_write_time(gone)});
     }
@@ -246,7 +247,7 @@ std::vector<Seen> scan(const fs::path& directory, bool clean, int64_t* freed = n
 
 std::vector<CacheEntryInfo> PlanCache::list(bool contents) const {
   std::vector<CacheEntryInfo> list;
-  for (const Seen& seen : scan(directory_, false)) {
+  for (const Seen& seen : scan(directory_)) {
     CacheEntryInfo info;
     info.file = seen.file;
     info.bytes = seen.bytes;
@@ -274,26 +275,42 @@ std::vector<CacheEntryInfo> PlanCache::list(bool contents) const {
   return list;
 }
 
-int64_t PlanCache::collect(int64_t plan_bytes, int64_t packed_bytes) const {
-  int64_t freed = 0, kept[] = {0, 0};
-  for (const Seen& seen : scan(directory_, true, &freed)) {
-    std::error_code error;
+void CacheRemoval::remove(const fs::path& file, int64_t bytes_of_file) {
+  std::error_code error;
+  fs::remove_all(file, error);
+  if (!error) {
+    bytes += bytes_of_file;
+    return;
+  }
+  if (left.empty()) reason = error.message();
+  left.push_back(file);
+}
+
+CacheRemoval& CacheRemoval::operator+=(CacheRemoval other) {
+  bytes += other.bytes;
+  if (left.empty()) reason = std::move(other.reason);
+  left.insert(left.end(), other.left.begin(), other.left.end());
+  return *this;
+}
+
+CacheRemoval PlanCache::collect(int64_t plan_bytes, int64_t packed_bytes) const {
+  CacheRemoval removal;
+  int64_t kept[] = {0, 0};
+  for (const Seen& seen : scan(directory_, &removal)) {
     const bool packed = is_packed_name(seen.file.filename().string());
     if (kept[packed] + seen.bytes <= (packed ? packed_bytes : plan_bytes))
       kept[packed] += seen.bytes;
-    else if (fs::remove_all(seen.file, error) != static_cast<uintmax_t>(-1))
-      freed += seen.bytes;
+    else
+      removal.remove(seen.file, seen.bytes);
   }
-  return freed;
+  return removal;
 }
 
-int64_t PlanCache::collect_unusable() const {
-  int64_t freed = 0;
-  for (const CacheEntryInfo& info : list()) {
-    std::error_code error;
-    if (!info.problem.empty() && fs::remove_all(info.file, error) != static_cast<uintmax_t>(-1)) freed += info.bytes;
-  }
-  return freed;
+CacheRemoval PlanCache::collect_unusable() const {
+  CacheRemoval removal;
+  for (const CacheEntryInfo& info : list())
+    if (!info.problem.empty()) removal.remove(info.file, info.bytes);
+  return removal;
 }
 
 std::vector<CacheEntryInfo> PlanCache::remove_damaged() const {
@@ -304,18 +321,18 @@ std::vector<CacheEntryInfo> PlanCache::remove_damaged() const {
   return damaged;
 }
 
-int64_t PlanCache::clear() const {
+CacheRemoval PlanCache::clear() const {
   memory_cache().clear();
-  int64_t freed = 0;
+  CacheRemoval removal;
   std::error_code error;
   for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
     if (!is_entry_name(name) && !is_temporary_name(name)) continue;  // never anything that is not ours
     std::error_code gone;
-    auto bytes = static_cast<int64_t>(it->file_size(gone));
-    if (fs::remove_all(it->path(), gone) != static_cast<uintmax_t>(-1)) freed += std::max<int64_t>(bytes, 0);
+    const auto bytes = static_cast<int64_t>(it->file_size(gone));
+    removal.remove(it->path(), gone ? 0 : bytes);
   }
-  return freed;
+  return removal;
 }
 
 }  // namespace weft::runtime

@@ -51,6 +51,15 @@ struct CacheEntryInfo {
   bool damaged = false;    ///< the problem is in the file, wherever it is used
 };
 
+/// What was removed from a cache, and what could not be.
+struct CacheRemoval {
+  int64_t bytes = 0;                        ///< freed
+  std::vector<std::filesystem::path> left;  ///< not removed
+  std::string reason;                       ///< why the first of them was not
+  void remove(const std::filesystem::path& file, int64_t bytes_of_file);
+  CacheRemoval& operator+=(CacheRemoval other);
+};
+
 /// One directory of plans, shared by all threads and processes; and the memory in front of it, shared by this process.
 class PlanCache {
  public:
@@ -67,14 +76,13 @@ class PlanCache {
   /// Most recently used first. `contents`: packed weights are read whole too, and compared with their checksums.
   std::vector<CacheEntryInfo> list(bool contents = false) const;
   /// Removes left-over temporary files, then the least recently used plans and packed weights down to so many bytes.
-  /// Returns the bytes freed.
-  int64_t collect(int64_t plan_bytes, int64_t packed_bytes) const;
+  CacheRemoval collect(int64_t plan_bytes, int64_t packed_bytes) const;
   /// Removes entries that this program cannot use here (damaged, of another version, machine or library).
-  int64_t collect_unusable() const;
+  CacheRemoval collect_unusable() const;
   /// Reads every entry whole and removes those that are damaged; returns them.
   std::vector<CacheEntryInfo> remove_damaged() const;
   /// Removes every entry and temporary file, and nothing else.
-  int64_t clear() const;
+  CacheRemoval clear() const;
 
  private:
   CacheOptions options_;

@@ -51,7 +51,9 @@ bool may_block(const ConvForm& f) {
 
 ConvChoice priced(const ConvForm& form, ConvChoice choice) {
   choice.implementation = is_run(form) && effective_isa() != Isa::portable ? "jit_1x1" : probe(form, choice);
-  choice.residual_as_sum = has(choice.implementation, "gemm");
+  // im2col code mistakes tensors in binary post-ops; AVX-512's fastest takes none and packs weights in its own way.
+  choice.im2col = has(choice.implementation, "gemm");
+  choice.residual_as_sum = choice.im2col || effective_isa() == Isa::avx512;
   if (!choice.implementation.empty()) choice.nanoseconds = conv_nanoseconds(form, choice);
   return choice;
 }
@@ -98,7 +100,21 @@ ConvDesc describe_conv(const ConvForm& form, const ConvItem& shape, const ConvCh
   return conv;
 }
 
+/// Whether whole windows lie in the padding: AVX-512 code of 2.6.3 (brgconv) reads past its buffers then.
+bool pads_whole_windows(const ConvForm& f) {
+  for (size_t i = 0; i < f.window.size(); ++i)
+    if (std::max(f.pads_begin[i], f.pads_end[i]) > (f.window[i] - 1) * f.dilations[i]) return true;
+  return false;
+}
+
 ConvChoice choose_conv(const ConvForm& form) {
+  if (effective_isa() == Isa::avx512 && pads_whole_windows(form)) {
+    ConvChoice padded;
+    padded.pad_in_tile = true;
+    const bool possible =
+        form.window.size() == 2 && even_stride(form.source.axes.back()) && even_stride(form.destination.axes.back());
+    return possible ? priced(form, padded) : ConvChoice();
+  }
   ConvChoice best = priced(form, {});
   if (!may_block(form)) return best;
   ConvChoice blocked;

@@ -7,12 +7,12 @@
 namespace weft::backends::onednn {
 
 struct ConvChoice {
-  std::string implementation;  ///< "jit_1x1:avx2"; empty where oneDNN has none
-  bool blocked = false;        ///< through tiles in blocks of 8 channels
-  bool pad_in_tile = false;    ///< the source tile holds the zeros of the padding
-  bool residual_as_sum =
-      false;  ///< im2col code mistakes tensors in binary post-ops (2.6.3): the residual is copied and summed
-  double nanoseconds = 0;  ///< on one thread, without launch
+  std::string implementation;    ///< "jit_1x1:avx2"; empty where oneDNN has none
+  bool blocked = false;          ///< through tiles in blocks of 8 channels
+  bool pad_in_tile = false;      ///< the source tile holds the zeros of the padding
+  bool im2col = false;           ///< its code mistakes tensors in binary post-ops (2.6.3)
+  bool residual_as_sum = false;  ///< the residual is copied to the result and summed, never a binary post-op
+  double nanoseconds = 0;        ///< on one thread, without launch
 };
 
 /// The cheapest way; remembers what oneDNN has for a shape.

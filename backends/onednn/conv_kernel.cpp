@@ -86,7 +86,7 @@ class ConvKernel : public Kernel {
     for (size_t i = 2; i + 1 < form_.destination.axes.size(); ++i) middle_ *= axis_size(form_.destination.axes[i]);
     const bool slices =
         std::any_of(split.items.begin(), split.items.end(), [&](const ConvItem& i) { return i.channels != channels_; });
-    source_direct_ = is_dense(form_.source) && !choice_.blocked;
+    source_direct_ = is_dense(form_.source) && !choice_.blocked && !choice_.pad_in_tile;
     int64_t pixels = element_count(form_.destination) / channels_;
     destination_direct_ = is_dense(form_.destination) && !choice_.blocked && (!slices || pixels == 1);
     plan_feeds();
@@ -192,7 +192,7 @@ class ConvKernel : public Kernel {
   ConvDesc describe(const ConvItem& shape) const { return describe_conv(form_, shape, choice_, has_bias_); }
 
   TileCopy gather(const View& view, const Box& box, const Desc& tile) const {
-    if (choice_.blocked) return {picture_desc(view, box), tile};
+    if (choice_.blocked || choice_.pad_in_tile) return {picture_desc(view, box), tile};
     const BoxDescs d = box_descs(view, box);
     return {d.view, d.dense};
   }
@@ -250,7 +250,7 @@ class ConvKernel : public Kernel {
   Variant build(const ConvItem& shape) {
     Variant v;
     v.shape = shape;
-    const ConvDesc conv = describe(shape);
+    ConvDesc conv = describe(shape);
     const Box from{0, shape.images, 0, shape.input_rows, 0, axis_size(form_.source.axes.back())};
     const Box to{0, shape.images, 0, shape.rows, 0, shape.channels};
     v.source_elements = static_cast<int64_t>(conv.source.get_size() / sizeof(float));
@@ -282,7 +282,7 @@ class ConvKernel : public Kernel {
       std::vector<std::pair<int, Desc>> list;
       Compiled c = compile(conv, shape, form_.steps.size(), sum, list);
       scratchpad = std::max(scratchpad, static_cast<int64_t>(c.scratchpad.get_size()));
-      v.weights = c.weights;
+      conv.weights = v.weights = c.weights;  // oneDNN's choice depends on the post-ops: one for all
       resources_.implementation =
           c.implementation + (choice_.blocked ? " in blocks" : "") + (choice_.pad_in_tile ? ", padded tile" : "");
       return std::make_unique<Launcher>(std::move(c.primitive), std::move(list));
@@ -308,7 +308,8 @@ class ConvKernel : public Kernel {
     if (guarded_ > 0 && !safe(packed, v, bound)) {
       return run_plainly(context, packed, placed, bound);
     }
-    launch(bound.in_place ? *v.in_place : *v.apart, packed, placed.slice, bound, form_.steps.size(), bound.destination);
+    launch(bound.in_place ? *v.in_place : *v.apart, packed.weights[placed.slice], packed, placed.slice, bound,
+           form_.steps.size(), bound.destination);
     if (v.scatter_destination) {
       const ConvItem& i = placed.item;
       const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
@@ -357,9 +358,9 @@ class ConvKernel : public Kernel {
     return offset_of(s.operand, box);  // repeated axes have stride 0
   }
 
-  void launch(const Launcher& launcher, const ConvParameters& packed, size_t slice, const Bound& b, size_t steps,
-              float* destination) const {
-    std::vector<Argument> list{{b.source}, {nullptr, packed.weights[slice].get()}, {destination}, {b.scratchpad}};
+  void launch(const Launcher& launcher, const OwnMemory& weights, const ConvParameters& packed, size_t slice,
+              const Bound& b, size_t steps, float* destination) const {
+    std::vector<Argument> list{{b.source}, {nullptr, weights.get()}, {destination}, {b.scratchpad}};
     if (has_bias_) list.push_back({nullptr, packed.bias[slice].get()});
     for (size_t i = 0; i < steps; ++i) {
       if (form_.steps[i].spread == Spread::none || (b.in_place && is_residual(i))) continue;
@@ -395,12 +396,17 @@ class ConvKernel : public Kernel {
     const Variant& v = variants_[placed.variant];
     std::vector<std::pair<int, Desc>> list;
     const Compiled c = compile(describe(v.shape), v.shape, 0, false, list);
-    if (!(c.weights == v.weights))
-      fail(ErrorCode::internal, "onednn: weights without post-ops are laid out differently");
+    const OwnMemory& given = packed.weights[placed.slice];
+    std::optional<OwnMemory> repacked;
+    if (!(c.weights == v.weights)) {
+      repacked.emplace(c.weights);
+      execute_reorder(make_reorder(v.weights, c.weights), v.weights, given.data(), c.weights, repacked->data());
+    }
     const OwnMemory sums(c.destination), scratchpad(c.scratchpad);
     Bound plain = b;
     plain.scratchpad = scratchpad.data();
-    launch(Launcher(c.primitive, list), packed, placed.slice, plain, 0, static_cast<float*>(sums.data()));
+    launch(Launcher(c.primitive, list), repacked ? *repacked : given, packed, placed.slice, plain, 0,
+           static_cast<float*>(sums.data()));
     const ConvItem& i = placed.item;
     const Box box{i.image, i.images, i.row, i.rows, i.channel, i.channels};
     const Desc channels_last_tile = tile_desc(form_.destination, i.images, i.rows, i.channels, {});

@@ -66,7 +66,7 @@ Ready ready_conv(ConvForm form, const ir::KernelRequest& request) {
   if (choice.implementation.empty()) return unfit("oneDNN has no such convolution");
   if (choice.implementation.find("ref") != std::string::npos)
     return unfit("oneDNN has only its slow reference code for it");
-  if (choice.residual_as_sum && has_tensor_operand(form)) {
+  if (choice.im2col && has_tensor_operand(form)) {
     return unfit("only im2col code, which takes no tensor operand but a residual that is added first");
   }
   const double one_thread = choice.nanoseconds;
@@ -132,7 +132,7 @@ class SharedKernel : public Kernel {
 class OneDnn : public Backend {
  public:
   std::string_view name() const override { return "onednn"; }
-  std::string version() const override { return "onednn 2, " + library_version(); }
+  std::string version() const override { return "onednn 3, " + library_version(); }
   const ir::MachineFacts& machine() const override { return machine_facts(); }
   std::vector<ir::RuleText> rules() const override {
     return {{"backends/onednn/layout.rules", std::string(kLayoutRules)}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "ir/support/error.hpp"
 
@@ -125,6 +126,44 @@ size_t TemplateProgram::sift(const EGraph& graph, const FrozenGraph& frozen, uin
   }
   kept.use(at - first);
   return (at - first) / row_width;
+}
+
+/// As look_up, where classes were merged and not rebuilt: ids are looked up too, and some parts are known.
+size_t TemplateProgram::look_up_now(const Step& step, const EGraph& graph, uint32_t** rows, size_t count) const {
+  const Step s = step;
+  const auto now = [&](uint32_t value) { return graph.find(ClassId(value)).value; };
+  HashCons::Probe probes[kBatch];
+  if (s.count <= 2)
+    for (size_t i = 0; i < count; ++i)
+      if (const uint32_t* row = rows[i]; row[s.place] == kNone)
+        probes[i] = graph.begin_lookup({s.symbol, now(row[s.operand[0]] & s.mask[0]) & s.mask[0],
+                                        now(row[s.operand[1]] & s.mask[1]) & s.mask[1], s.count});
+  uint32_t** left = rows;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t* const row = rows[i];
+    if (row[s.place] == kNone)
+      row[s.place] = (s.count <= 2 ? graph.end_lookup(s.symbol, probes[i]) : find_now(s, graph, row)).value;
+    if (row[s.place] != kNone) *left++ = row;
+  }
+  return left - rows;
+}
+
+NodeId TemplateProgram::find_now(const Step& step, const EGraph& graph, const uint32_t* row) const {
+  Children room;
+  for (uint32_t c = 0; c < step.count; ++c) room[c] = graph.find(ClassId(row[operands_[step.first + c]]));
+  const std::span<const ClassId> children(room.data(), step.count);
+  return graph.lookup_canonical(NodeKey(step.symbol, children), children);
+}
+
+void TemplateProgram::mark_idle(const EGraph& graph, std::span<uint32_t* const> rows) const {
+  uint32_t* open[kBatch];
+  std::copy(rows.begin(), rows.end(), open);
+  size_t left = rows.size();
+  for (const Step& step : steps_) left = look_up_now(step, graph, open, left);
+  for (size_t i = 0; i < left; ++i) {
+    uint32_t* const row = open[i];
+    if (graph.find(ClassId(row[root_values_[0]])) == graph.find(ClassId(row[first_root_]))) row[first_root_] = kNone;
+  }
 }
 
 void TemplateProgram::build_row(EGraph& graph, const uint32_t* row, std::vector<ClassId>& made) const {

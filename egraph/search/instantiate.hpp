@@ -61,6 +61,10 @@ class TemplateProgram {
   /// Copies to `kept` the rows whose right sides do not stand in the classes of their roots, and fills in what stands
   /// of each; nothing is known before. On a rebuilt graph; thread-safe. Returns how many.
   size_t sift(const EGraph& graph, const FrozenGraph& frozen, uint32_t* rows, size_t count, Rows& kept) const;
+  /// Of at most kBatch rows, in a graph that grew since they were sifted: fills in what stands by now, and takes the
+  /// root from rows that would change nothing. For `single` templates; thread-safe.
+  void mark_idle(const EGraph& graph, std::span<uint32_t* const> rows) const;
+  bool marked_idle(const uint32_t* row) const { return row[first_root_] == kNone; }
   /// Adds the right sides; `made` as in build.
   void build_row(EGraph& graph, const uint32_t* row, std::vector<ClassId>& made) const;
   /// Adds the right side of a single root. Its class, by any id: what stood there already goes by no node of its own,
@@ -94,6 +98,8 @@ class TemplateProgram {
   size_t look_up(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows, size_t count) const;
   size_t look_up_wide(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows,
                       size_t count) const;
+  size_t look_up_now(const Step& step, const EGraph& graph, uint32_t** rows, size_t count) const;
+  NodeId find_now(const Step& step, const EGraph& graph, const uint32_t* row) const;
   void mark_standing(const FrozenGraph& frozen, uint32_t* const* rows, size_t count) const;
   using Children = std::array<ClassId, kMaxArity>;
   NodeKey key_now(EGraph& graph, const Step& step, const uint32_t* values, Children& children) const;

@@ -61,6 +61,7 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
   for (size_t i = 0; i < program.root_register.size(); ++i)
     roots_.push_back(program.root_register[i] != kNone ? &registers_[program.root_register[i]].value
                                                        : &nodes_[program.root_application[i]].value);
+  by_form_ = program.root_may_move && !rule.guard && !context.host->may_refuse();
   width_ = right_->width(), first_root_ = right_->first_root();
   batch_ = std::make_unique_for_overwrite<uint32_t[]>(width_ * TemplateProgram::kBatch + kRowSlack);
   const Step& last = program.steps.back();
@@ -101,12 +102,11 @@ size_t Matcher::candidate_count(const Program& program, const FrozenGraph& froze
 }
 
 /// Binds the node at a place, if it fits, and goes on with the next step.
-[[gnu::always_inline]] inline void Matcher::accept(size_t index, const Step& step, uint32_t place) {
+[[gnu::always_inline]] inline void Matcher::accept(size_t index, const Step& step, uint32_t place, bool is_new) {
   const NodeId node = frozen_.node_at(place);
   const std::span<const ClassId> children = frozen_.children_at(place);
   if (step.own != kNone) registers_[step.own] = frozen_.class_of(node);
   if (!bind(step, children)) return;
-  const bool is_new = frozen_.changed_at(place) > since_;
   if (!step.asks) return go_deeper(index, node, is_new);
   const size_t mark = slots_.mark();
   if (fits(step, node, children)) go_deeper(index, node, is_new);
@@ -127,7 +127,8 @@ MatchBlock Matcher::run(size_t begin, size_t end, uint64_t max_bindings, uint64_
     if (takes_roots_) scan_roots(first, {places + begin, places + end}), begin = end;
     for (size_t i = begin; i < end && go_on(); ++i) {
       const uint32_t place = any ? static_cast<uint32_t>(i) : places[i];
-      if (!only_new || frozen_.changed_at(place) > since_) accept(0, first, place);
+      const bool is_new = root_changed_at(place) > since_;
+      if (!only_new || is_new) accept(0, first, place, is_new);
     }
   }
   if (right_) sift();
@@ -181,12 +182,13 @@ void Matcher::scan(size_t index) {
   const auto [begin, end] = range;
   if (step.binary && !step.asks && !any && index + 1 == program_.steps.size()) return scan_last(step, range, only_new);
   for (uint32_t place = begin; place != end; ++place) {
-    if (only_new && frozen_.changed_at(place) <= since_) {
+    const bool is_new = frozen_.changed_at(place) > since_;
+    if (only_new && !is_new) {
       if (any) continue;
       return;  // members of one op stand newest first
     }
     if (!go_on()) return;
-    accept(index, step, place);
+    accept(index, step, place, is_new);
   }
 }
 
@@ -261,7 +263,7 @@ void Matcher::scan_roots(const Step& step, std::span<const uint32_t> places) {
   for (const uint32_t place : places) {
     if (!go_on()) return;
     const std::span<const ClassId> children = frozen_.children_at(place);
-    if (frozen_.changed_at(place) <= since_ || children.size() != 2) continue;
+    if (root_changed_at(place) <= since_ || children.size() != 2) continue;
     uint32_t* const at = next_row_;
     std::memcpy(at, row.data(), sizeof(row));
     at[left] = children[0].value, at[right] = children[1].value;
@@ -276,9 +278,10 @@ void Matcher::scan_up(size_t index, ClassId from, bool only_new) {
   for (NodeId node : step.op == Pattern::kAnyOp ? frozen_.uses(from) : frozen_.uses(from, step.op)) {
     if (!go_on()) return;
     const uint32_t place = frozen_.place_of(node);
-    if (only_new && frozen_.changed_at(place) <= since_) continue;
+    const bool is_new = frozen_.changed_at(place) > since_;
+    if (only_new && !is_new) continue;
     const std::span<const ClassId> children = frozen_.children_at(place);
-    if (step.position < children.size() && children[step.position] == from) accept(index, step, place);
+    if (step.position < children.size() && children[step.position] == from) accept(index, step, place, is_new);
   }
 }
 

@@ -70,9 +70,13 @@ class Matcher {
   void scan_last(const Step& step, FrozenGraph::Range range, bool only_new);
   uint32_t scan_part(const Step& step, FrozenGraph::Range range);
   void scan_roots(const Step& step, std::span<const uint32_t> places);
+  /// Epoch of the change of a candidate root that may give new matches.
+  uint32_t root_changed_at(uint32_t place) const {
+    return by_form_ ? context_.graph->formed(frozen_.node_at(place)) : frozen_.changed_at(place);
+  }
   uint32_t scan_pairs(const Step& step, FrozenGraph::Range range);
   bool must_be_new(const Step& step) const;
-  void accept(size_t index, const Step& step, uint32_t place);
+  void accept(size_t index, const Step& step, uint32_t place, bool is_new);
   bool bind(const Step& step, std::span<const ClassId> children);
   bool bind(const Step::Child& wanted, ClassId child) {
     ClassId& bound = registers_[wanted.reg];
@@ -112,6 +116,7 @@ class Matcher {
   std::unique_ptr<uint32_t[]> batch_;
   uint32_t *next_row_ = nullptr, *batch_end_ = nullptr;
   uint32_t width_ = 0, first_root_ = 0;  // of rows
+  bool by_form_ = false;                 // a root that moved to another class is not new
   bool takes_pairs_ = false;             // the last step changes nothing of a row but two variables
   bool takes_roots_ = false;             // the only step binds two variables and the one root
   uint32_t fresh_ = 0;                   // nodes bound so far that are new

@@ -196,29 +196,20 @@ void PhaseRun::apply_rule(size_t slot, const FrozenGraph& frozen, const RuleSear
   });
 }
 
-/// Matches are applied newest root first: small new terms become equal before the larger ones above them are built,
-/// which on long associative chains makes twenty times fewer nodes that rebuild then finds congruent.
 template <typename Apply>
 void PhaseRun::for_each_match(size_t slot, const RuleSearch& search, Apply&& apply) {
-  const size_t width = search.rule->width();
-  for (auto block = search.blocks.rbegin(); block != search.blocks.rend(); ++block) {
-    const std::vector<Rows::Piece>& pieces = block->matches.pieces();
-    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
-      for (const uint32_t* row = piece->data.get() + piece->size; row != piece->data.get();) {
-        if (over_limit()) {
-          report_.rules[slot].cut = held_back_ = true;
-          return;
-        }
-        row -= width;
-        apply(row);
-      }
+  Waves waves(search.blocks, search.rule->width());
+  for (std::span<uint32_t* const> wave = waves.next(); !wave.empty(); wave = waves.next())
+    for (const uint32_t* row : wave) {
+      if (ends_here(slot)) return;
+      apply(row);
     }
-  }
 }
 
 /// Whether nobody has to be asked and nothing to be told before a right side becomes a member of the root's class.
 bool PhaseRun::merges_directly() const { return !graph_.analysis() && !host_.may_refuse(); }
 
+/// False where the host refused.
 bool PhaseRun::merge_unless_refused(size_t slot, ClassId root, ClassId made) {
   if (host_.may_refuse())
     if (std::optional<Refusal> refusal = host_.can_merge(graph_, root, made))
@@ -240,20 +231,37 @@ void PhaseRun::apply_plain(size_t slot, const RuleSearch& search) {
       merge_made(slot, nodes);
     });
   }
-  if (!merges_directly()) {
-    return for_each_match(slot, search, [&](const uint32_t* row) {
-      const uint64_t version = graph_.version();
+  if (merges_directly())
+    apply_in_waves(slot, search, [&](const uint32_t* row) {
+      now_.merges += right.merge_row(graph_, row, reason);
+      return true;
+    });
+  else
+    apply_in_waves(slot, search, [&](const uint32_t* row) {
       const ClassId root = graph_.find(ClassId(row[right.first_root()]));
       const ClassId made = graph_.find(right.complete_row(graph_, row));
-      if (root != made && !merge_unless_refused(slot, root, made)) return;
-      report_.rules[slot].applied += graph_.version() != version;
+      return root == made || merge_unless_refused(slot, root, made);
     });
+}
+
+/// Many matches of one iteration say what others said before them. Where most of a wave did, those of the next that
+/// stand by now are told apart first, together.
+template <typename Apply>
+void PhaseRun::apply_in_waves(size_t slot, const RuleSearch& search, Apply&& apply) {
+  const TemplateProgram& right = *search.rule->right;
+  bool& mostly_idle = states_[slot].mostly_idle;
+  Waves waves(search.blocks, search.rule->width());
+  for (std::span<uint32_t* const> wave = waves.next(); !wave.empty(); wave = waves.next()) {
+    if (mostly_idle) right.mark_idle(graph_, wave);
+    size_t idle = 0;
+    for (const uint32_t* row : wave) {
+      const uint64_t version = graph_.version();
+      if (!right.marked_idle(row) && ends_here(slot)) return;
+      const bool changed = !right.marked_idle(row) && apply(row) && graph_.version() != version;
+      report_.rules[slot].applied += changed, idle += !changed;
+    }
+    mostly_idle = 2 * idle > wave.size();
   }
-  for_each_match(slot, search, [&](const uint32_t* row) {
-    const uint64_t version = graph_.version();
-    now_.merges += right.merge_row(graph_, row, reason);
-    report_.rules[slot].applied += graph_.version() != version;
-  });
 }
 
 void PhaseRun::apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match) {

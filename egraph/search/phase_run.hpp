@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "egraph/search/search.hpp"
+#include "egraph/search/waves.hpp"
 
 namespace weft::egraph {
 
@@ -20,8 +21,9 @@ class PhaseRun {
     CompiledRule* rule;
     uint32_t index;  // in the runner
     Backoff backoff;
-    uint32_t since = 0;       // epoch of the last complete search
-    size_t banned_until = 0;  // first iteration in which it runs again
+    uint32_t since = 0;        // epoch of the last complete search
+    size_t banned_until = 0;   // first iteration in which it runs again
+    bool mostly_idle = false;  // most of the matches applied last changed nothing
   };
   class Native;
 
@@ -33,6 +35,8 @@ class PhaseRun {
   template <typename Apply>
   void for_each_match(size_t slot, const RuleSearch& search, Apply&& apply);
   void apply_plain(size_t slot, const RuleSearch& search);
+  template <typename Apply>
+  void apply_in_waves(size_t slot, const RuleSearch& search, Apply&& apply);
   bool merges_directly() const;
   bool merge_unless_refused(size_t slot, ClassId root, ClassId made);
   void apply_match(size_t slot, MatchReader& reader, std::span<const uint32_t> match);
@@ -47,6 +51,8 @@ class PhaseRun {
     if (!applying_ends_ && (phase_.limits.fuel || ++steps_ % kStepsBetweenClockReads == 0)) check_limits();
     return applying_ends_;
   }
+  /// Whether a limit ends the rule's turn, which is noted.
+  bool ends_here(size_t slot) { return over_limit() && (report_.rules[slot].cut = held_back_ = true); }
   void check_limits();
   void hit_room_limit();
   bool lift_bans();

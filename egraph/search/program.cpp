@@ -172,6 +172,12 @@ class Compiler {
       }
       step.ends_at_old = step.kind == Step::Kind::down && !step.later_unknown && step.later_known.empty();
     }
+    const Step& first = program_.steps.front();
+    program_.root_may_move = first.kind == Step::Kind::root &&
+                             std::none_of(program_.steps.begin(), program_.steps.end(), [&](const Step& step) {
+                               return std::any_of(step.children.begin(), step.children.end(),
+                                                  [&](const Step::Child& child) { return child.reg == first.own; });
+                             });
   }
 
   const Pattern& pattern_;

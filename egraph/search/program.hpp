@@ -44,6 +44,9 @@ struct Program {
   std::vector<uint32_t> root_application;      ///< per root: its application, or kNone
   std::vector<uint32_t> sequence_application;  ///< per sequence variable: the application whose children it binds
   uint32_t variables = 0, applications = 0, slots = 0;
+  /// The first step's class is only ever a root: that it was merged with another gives no match that was not one
+  /// before.
+  bool root_may_move = false;
   /// One match is this many numbers: class variables, nodes, attribute slots.
   uint32_t width() const { return variables + applications + slots; }
   bool climbs() const;  ///< has a step that goes up

@@ -126,9 +126,11 @@ TEST_CASE("winograd: NaN, infinities and sums that overflow go where plain sums 
         for (int threads : {1, 2}) {
           const ir::KernelRequest request = c.request(result, threads, true);
           INFO(steps << ", " << bad << (in_weights ? " in weights" : " in the input"));
+          const auto kernel = onednn().compile(request);
+          if (in_weights && !transformed(*kernel))
+            continue;  // plain convolutions skip padding (backends/onednn/README.md)
           const ir::Tensor expected = ir::run_program(*request.program, c.data)[0];
-          CHECK(mismatch(run_kernel(*onednn().compile(request), *request.program, c.kinds, c.data), expected, 1e-4,
-                         1e-3) <= 1);
+          CHECK(mismatch(run_kernel(*kernel, *request.program, c.kinds, c.data), expected, 1e-4, 1e-3) <= 1);
         }
       }
 }

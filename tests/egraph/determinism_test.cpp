@@ -72,7 +72,7 @@ TEST_CASE("every workload gives one graph on 1, 2 and 8 threads", "[egraph][dete
 
 TEST_CASE("a host that must be asked changes nothing where it refuses nothing", "[egraph][determinism]") {
   struct Asked : RuleHost {
-    explicit Asked(Terms& terms) : terms(terms) {}
+    explicit Asked(Terms& of) : terms(of) {}
     bool match(uint32_t matcher, SymbolId symbol, AttributeBindings& slots) const override {
       return terms.match(matcher, symbol, slots);
     }

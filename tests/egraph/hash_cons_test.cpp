@@ -20,13 +20,16 @@ TEST_CASE("the hash-cons finds what a map finds, through growth and removals", "
       for (ClassId& child : children) child = ClassId(uint32_t(random() % ids));
       const NodeKey key(SymbolId(symbol), children);
       REQUIRE(key.hashed() == (children.size() > 2));
-      const uint32_t found = table.find(key, [&](uint32_t node) { return children_of[node] == children; });
+      const HashCons::Place found = table.find(key, [&](uint32_t node) { return children_of[node] == children; });
       const auto at = expected.find({symbol, children});
-      REQUIRE(found == (at == expected.end() ? HashCons::kEmpty : at->second));
+      REQUIRE(found.node == (at == expected.end() ? HashCons::kEmpty : at->second));
       if (at == expected.end()) {
         const auto node = static_cast<uint32_t>(children_of.size());
-        table.insert(key, node);
+        table.insert(key, node, found);
         expected[{symbol, children}] = node;
+        children_of.push_back(children);
+      } else if (random() % 3 == 0) {
+        table.replace(found, at->second = static_cast<uint32_t>(children_of.size()));
         children_of.push_back(children);
       } else if (random() % 2) {
         REQUIRE(table.erase(key, at->second));
@@ -37,7 +40,8 @@ TEST_CASE("the hash-cons finds what a map finds, through growth and removals", "
     }
     for (const auto& [node, id] : expected) {
       const NodeKey key(SymbolId(node.first), node.second);
-      REQUIRE(table.find(key, [&, &node = node](uint32_t other) { return children_of[other] == node.second; }) == id);
+      REQUIRE(table.find(key, [&, &node = node](uint32_t other) { return children_of[other] == node.second; }).node ==
+              id);
     }
   }
 }

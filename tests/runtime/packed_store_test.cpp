@@ -151,8 +151,8 @@ TEST_CASE("packed weights are limited, listed and cleared") {
     listed += info.packed;
   }
   CHECK(listed == 1);
-  CHECK(PlanCache(cache).collect_unusable() == 0);
-  CHECK(PlanCache(cache).collect(int64_t{1} << 30, 0) == one);
+  CHECK(PlanCache(cache).collect_unusable().bytes == 0);
+  CHECK(PlanCache(cache).collect(int64_t{1} << 30, 0).bytes == one);
   CHECK(packed_files(directory.path()).empty());
   run(options, 2);
   CHECK(packed_files(directory.path()).size() == 1);

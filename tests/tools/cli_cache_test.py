@@ -43,6 +43,23 @@ class Cache(CliCase):
         self.weft("cache", "clear")
         self.assertEqual(self.entries(), [])
 
+    def test_what_cannot_be_removed_is_told(self):
+        self.run_model()
+        (entry,) = self.entries()
+        weft = shutil.copy(WEFT, self.dir)
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.cache, 0o555)
+        user = {"user": 65534} if os.geteuid() == 0 else {}  # root may write everywhere
+        for args in (["clear"], ["gc", "--bytes", "0"]):
+            with self.subTest(args=args):
+                done = subprocess.run([weft, "cache", *args], env=self.environment(), capture_output=True, text=True, timeout=TIMEOUT, cwd=self.dir, **user)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertIn("cannot remove", done.stderr)
+                self.assertIn(entry, done.stderr)
+        os.chmod(self.cache, 0o755)
+        self.assertEqual(self.entries(), [entry])
+        self.assertIn("m.onnx", self.weft("cache", "check", "--cache-dir", self.model, code=1))  # no directory
+
     def test_damaged_entries(self):
         """K03"""
         self.assert_right(self.run_model()[0])

@@ -115,7 +115,7 @@ class Cli(CliCase):
         self.assertLess(0, below.count("PORT=\"n"))
         self.assertLess(below.count("PORT=\"n"), whole.count("PORT=\"n"))
         self.assertIn("did you mean", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--root", "mm", code=2))
-        self.assertIn("class 99999", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--class", "99999", code=1))
+        self.assertIn("class 99999", self.weft("dot", self.model, "--dim", "N=2", "--of", "egraph", "--class", "99999", code=2))
 
     def test_page(self):
         for of in ("graph", "plan", "egraph"):

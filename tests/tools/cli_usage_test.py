@@ -28,7 +28,12 @@ class Usage(CliCase):
                      ["bench", self.model, "--format", "xml"], ["cache"], ["rules"], ["bench", self.model, "--threads", "1,x"],
                      ["run", self.model, "m2.onnx"], ["explain", self.model], ["explain", self.model, "--diff"],
                      ["explain", self.model, "--node", "step:x", "--dim", "N=2"], ["explain", self.model, "other", "--node", "y", "--dim", "N=2"],
-                     ["dot", self.model, "--of", "nonsense"]):
+                     ["dot", self.model, "--of", "nonsense"], ["dot", self.model, "--root", "y"], ["dot", self.model, "--of", "plan", "--class", "3"],
+                     ["dot", self.model, "--skip", "nope"], ["inspect", self.model, "--skip", "nope"], ["dot", self.model, "--print-after", "nope"],
+                     ["run", self.model, "--dim", "N=2", "--dim", "N=3"], ["run", self.model, "--shape", "x=2x16", "--shape", "x=3x16"],
+                     ["run", self.model, "--bind", "x=1", "--bind", "x=2"], ["explain", self.model, "--dim", "N=2", "--node", "step:9999"],
+                     ["dot", self.model, "--dim", "N=2", "--of", "egraph", "--class", "99999"],
+                     ["cache", "ls", "--cache-dir", ""], ["run", self.model, "--cache-dir", ""], ["run", ""]):
             with self.subTest(args=args):
                 self.error(*args, code=2)
 
@@ -109,6 +114,10 @@ class Usage(CliCase):
         os.mkdir(self.path("folder.weft"))
         self.assertIn("folder.weft", self.error("compile", self.model, "--dim", "N=2", "-o", self.path("folder.weft"), code=1))
         self.assertEqual([n for n in os.listdir(self.dir) if n.startswith(".tmp")], [])
+
+    def test_what_is_expected_is_read_before_the_work(self):
+        make_model(self.path("broken.onnx"), bad=True)
+        self.assertIn("nope.npz", self.error("run", self.path("broken.onnx"), "--expect", self.path("nope.npz"), code=1))
 
     def test_devices_are_written_to_and_links_followed(self):
         for device in ("/dev/null", "/dev/stdout"):

@@ -24,6 +24,9 @@ struct Cache {
     runtime::PlanCache cache(options);
     if (cache.directory().empty())
       fail(ErrorCode::not_found, "no cache directory: set WEFT_CACHE_DIR or HOME, or give --cache-dir");
+    if (std::error_code none;
+        std::filesystem::exists(cache.directory(), none) && !std::filesystem::is_directory(cache.directory(), none))
+      throw Error(ErrorCode::io, "the cache directory is no directory", cache.directory().string());
     return cache;
   }
   void ls() const {
@@ -39,10 +42,17 @@ struct Cache {
     fmt::print("{} plans, {} files of packed weights, {} bytes in {}\n", plans, packed, total,
                cache.directory().string());
   }
+  /// Exit 1 where something could not be removed.
+  void report(const runtime::PlanCache& cache, const runtime::CacheRemoval& removal) const {
+    fmt::print("{} bytes freed in {}\n", removal.bytes, cache.directory().string());
+    if (removal.left.empty()) return;
+    fail(ErrorCode::io, "cannot remove {}{}: {}", readable(removal.left[0].string()),
+         removal.left.size() == 1 ? "" : fmt::format(" and {} more", removal.left.size() - 1), removal.reason);
+  }
   void gc() const {
     runtime::PlanCache cache = open();
-    int64_t freed = cache.collect_unusable() + cache.collect(bytes, packed_bytes);
-    fmt::print("{} bytes freed in {}\n", freed, cache.directory().string());
+    runtime::CacheRemoval removal = cache.collect_unusable();
+    report(cache, removal += cache.collect(bytes, packed_bytes));
   }
   void check() const {
     const std::vector<runtime::CacheEntryInfo> damaged = open().remove_damaged();
@@ -57,7 +67,7 @@ struct Cache {
   }
   void clear() const {
     runtime::PlanCache cache = open();
-    fmt::print("{} bytes freed in {}\n", cache.clear(), cache.directory().string());
+    report(cache, cache.clear());
   }
 };
 
@@ -71,7 +81,8 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   auto add = [&](const char* name, const char* what, void (Cache::*f)() const) {
     CLI::App* sub = command->add_subcommand(name, what);
     sub->add_option("--cache-dir", state->directory,
-                    "the directory (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
+                    "the directory (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)")
+        ->check(not_empty());
     sub->callback([state, f] { ((*state).*f)(); });
     return sub;
   };

@@ -26,7 +26,17 @@ struct Dot {
   std::vector<uint32_t> classes;
   bool html = false;
 
+  const CLI::App* command = nullptr;
+
+  /// Options of e-graphs say nothing of other pictures.
+  void check_usage() const {
+    if (what == "egraph") return;
+    for (const char* option : {"--only-extracted", "--root", "--depth", "--class", "--costs", "--facts"})
+      if (command->count(option)) throw CLI::ValidationError(option, "is of e-graphs: give --of egraph too");
+  }
+
   void run() const {
+    check_usage();
     const bool to_file = !output.empty() && output != "-";
     if (to_file) runtime::check_writable(output);
     runtime::Session session = what == "plan" ? model.load() : model.load_graph();
@@ -65,6 +75,7 @@ struct Dot {
 void add_dot(CLI::App& app, Outcome&) {
   CLI::App* command = app.add_subcommand("dot", "draw a model's graph, e-graph or plan for Graphviz");
   auto state = std::make_shared<Dot>();
+  state->command = command;
   state->model.add(*command);
   command->add_option("--of", state->what, "graph, egraph (all equal forms, the chosen one marked) or plan")
       ->check(CLI::IsMember({"graph", "egraph", "plan"}))

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "ir/support/error.hpp"
 #include "ir/support/log.hpp"
 #include "ir/text.hpp"
+#include "passes/pass_runner.hpp"
 #include "runtime/tensor_io.hpp"
 #include "runtime/threads.hpp"
 #include "tools/weft/numbers.hpp"
@@ -79,7 +81,7 @@ ir::Tensor parse_value(const std::string& text, const std::string& option) {
 
 void ModelOptions::add(CLI::App& command, Threads threads) {
   command_ = &command;
-  command.add_option("model", model, "a .onnx model or a compiled .weft plan")->required();
+  command.add_option("model", model, "a .onnx model or a compiled .weft plan")->required()->check(not_empty());
   command.add_option("--shape", shapes_, "shape of an input: NAME=1x3x224x224 (repeat for more)");
   command.add_option("--dim", dims_, "value of a symbolic dimension: NAME=N (repeat for more)");
   command.add_option("--bind", binds_, "fix an input to a value: NAME=5, NAME=1,2, NAME=i64[2][1,2] or NAME=@FILE");
@@ -108,11 +110,27 @@ void ModelOptions::add(CLI::App& command, Threads threads) {
   command.add_option("--print-after", print_after_,
                      "print the program after a PASS, 'all' or 'changed' passes to standard error");
   command.add_option("--dump-dir", dump_dir_, "write the program after every pass to this folder");
-  command.add_option("--cache-dir", cache_dir_,
-                     "where plans are kept (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)");
+  command
+      .add_option("--cache-dir", cache_dir_,
+                  "where plans are kept (default: $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft)")
+      ->check(not_empty());
   command.add_flag("--no-cache", no_cache_, "neither look for a cached plan nor keep one");
   command.add_flag("--refresh", refresh_, "compile again even where a plan is cached");
 }
+
+namespace {
+/// Each NAME=VALUE apart. Throws CLI::ValidationError for a name that is given two values.
+std::map<std::string, std::string> assignments(const std::vector<std::string>& texts, const std::string& option) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    auto [name, value] = split_assignment(text, option);
+    const auto [at, fresh] = values.emplace(name, value);
+    if (!fresh && at->second != value)
+      throw CLI::ValidationError(option, fmt::format("'{}' is given as '{}' and as '{}'", name, at->second, value));
+  }
+  return values;
+}
+}  // namespace
 
 /// A plan was made for its shapes and options: another one here would be ignored, and the user believe otherwise.
 void ModelOptions::refuse_for_plan() const {
@@ -128,22 +146,16 @@ void ModelOptions::refuse_for_plan() const {
 runtime::SessionOptions ModelOptions::session_options() const {
   refuse_for_plan();
   runtime::SessionOptions options;
-  for (const std::string& text : shapes_) {
-    auto [name, dims] = split_assignment(text, "--shape");
+  for (const auto& [name, dims] : assignments(shapes_, "--shape"))
     options.shapes.emplace_back(name, parse_dims(dims, "--shape"));
-  }
-  for (const std::string& text : dims_) {
-    auto [name, value] = split_assignment(text, "--dim");
+  for (const auto& [name, value] : assignments(dims_, "--dim")) {
     int64_t dim = -1;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), dim);
     if (error != std::errc() || end != value.data() + value.size() || dim < 0)
       throw CLI::ValidationError("--dim", "dimension '" + name + "': '" + value + "' is no whole number from 0 up");
     options.dims[name] = dim;
   }
-  for (const std::string& text : binds_) {
-    auto [name, value] = split_assignment(text, "--bind");
-    options.binds[name] = parse_value(value, "--bind");
-  }
+  for (const auto& [name, value] : assignments(binds_, "--bind")) options.binds[name] = parse_value(value, "--bind");
   options.backends = backends_;
   options.compile.level = level_;
   options.compile.precision = passes::precision_from_string(precision_);
@@ -153,6 +165,7 @@ runtime::SessionOptions ModelOptions::session_options() const {
   options.compile.skip = skip_;
   options.compile.print_after = print_after_;
   options.compile.dump_dir = dump_dir_;
+  as_usage("--skip, --print-after", [&] { passes::check_names(options.compile); });
   options.memory_limit = memory_limit_;
   options.cache.directory = cache_dir_;
   options.cache.memory = options.cache.disk = !no_cache_;

@@ -44,4 +44,8 @@ CLI::Validator real_number(double least, double most, bool open) {
                         [=](double v) { return std::isfinite(v) && v >= least && v <= most && !(open && v == least); });
 }
 
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return std::string(text.empty() ? "may not be empty" : ""); }, ""};
+}
+
 }  // namespace weft::tools

@@ -51,6 +51,8 @@ struct Run {
 
   int run() const {
     if (!output.empty()) runtime::check_can_save(output);
+    std::vector<std::pair<std::string, ir::NamedTensors>> wanted;
+    for (const std::string& file : expect) wanted.emplace_back(file, runtime::load_tensors(file));
     runtime::Session session = model.load();
     ir::NamedTensors feeds = inputs.gather(session);
     ir::NamedTensors results;
@@ -63,14 +65,15 @@ struct Run {
       if (print) fmt::print("{}\n", ir::print_tensor(tensor));
     }
     if (!output.empty()) runtime::save_tensors(output, results);
-    return check(session, results) ? 0 : 1;
+    return check(session, results, wanted) ? 0 : 1;
   }
 
-  bool check(const runtime::Session& session, const ir::NamedTensors& results) const {
+  bool check(const runtime::Session& session, const ir::NamedTensors& results,
+             const std::vector<std::pair<std::string, ir::NamedTensors>>& wanted) const {
     bool right = true;
     size_t position = 0;
-    for (const std::string& file : expect)
-      for (const auto& [given, want] : runtime::load_tensors(file)) {
+    for (const auto& [file, tensors] : wanted)
+      for (const auto& [given, want] : tensors) {
         std::string name = given;
         if (!results.contains(name) && position < session.outputs().size()) name = session.outputs()[position].name;
         ++position;
