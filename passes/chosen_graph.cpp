@@ -27,8 +27,10 @@ class Laying {
       leaves_[id.value] = out_.parameter(source().node(id).name, source().node(id).types[0], source().node(id).tensor);
     for (const Roll& roll : chosen.rolled.rolls) {
       roles_.emplace_back();
-      for (size_t role = 0; role < roll.blocks[1].size(); ++role)
-        roles_.back().try_emplace(roll.blocks[1][role].value, role);
+      for (size_t block : {1, 0, 2})
+        for (size_t role = 0; role < roll.blocks[block].size(); ++role)
+          if (roll.blocks[0][role] != roll.blocks[2][role])
+            roles_.back().try_emplace(roll.blocks[block][role].value, Role{block, role});
       outputs_left_out_.emplace_back(roll.left_out.size());
     }
   }
@@ -50,6 +52,11 @@ class Laying {
 
  private:
   using BlockValues = std::unordered_map<ClassId, ir::Value>;  // of the classes that the second block computes
+
+  /// A node of a kept block.
+  struct Role {
+    size_t block, index;
+  };
 
   /// Where a node is laid out a further time: for which block, and what the block before it computed.
   struct Copy {
@@ -103,7 +110,7 @@ class Laying {
     switch (static_cast<ir::Op>(op)) {
       case ir::Op::input:
       case ir::Op::parameter:
-        return leaves_.at(source_node(ir::NodeId(chosen_.language.attributes(symbol)), copy).value);
+        return leaves_.at(source_node(ir::NodeId(chosen_.language.attributes(symbol)), node, copy).value);
       case ir::Op::constant:
         return out_.constant(chosen_.language.constant_of(symbol));
       default:
@@ -113,21 +120,27 @@ class Laying {
     return {out_.add(static_cast<ir::Op>(op), operands, attributes, provenance(node, copy)), 0};
   }
 
-  /// The node of the source for a node that the e-graph holds, in the block that is laid out.
-  ir::NodeId source_node(ir::NodeId id, const Copy* copy) const {
-    if (chosen_.rolled.rolls.empty()) return id;
-    if (copy) {
-      auto role = roles_[copy->roll].find(id.value);
-      if (role != roles_[copy->roll].end()) return chosen_.rolled.rolls[copy->roll].left_out[copy->block][role->second];
-    }
-    return chosen_.rolled.source_of[id.value];
+  /// The node of the source for a node that the e-graph holds, where `laid` is laid out. What was moved up to the next
+  /// block (Unroll::obstacle) is of the block before the one that is laid out.
+  ir::NodeId source_node(ir::NodeId id, NodeId laid, const Copy* copy) const {
+    if (!unroll_) return id;
+    const uint32_t rank = unroll_->rank(frozen().class_of(laid));
+    if (rank == 0) return chosen_.rolled.source_of[id.value];
+    const size_t r = Unroll::roll_of(rank), kept = (rank - 1) % 3;  // the block of `laid` among the kept ones
+    const auto role = roles_[r].find(id.value);
+    if (role == roles_[r].end()) return chosen_.rolled.source_of[id.value];
+    const Roll& roll = chosen_.rolled.rolls[r];
+    const size_t last = roll.left_out.size() + 2, place = copy ? 2 + copy->block : kept == 2 ? last : kept;
+    const size_t at = place + role->second.block - kept;
+    if (at >= 2 && at < last) return roll.left_out[at - 2][role->second.index];
+    return chosen_.rolled.source_of[roll.blocks[std::min<size_t>(at, 2)][role->second.index].value];
   }
 
   std::string provenance(NodeId node, const Copy* copy) const {
     std::vector<ClassId> classes{frozen().class_of(node)};
     if (auto it = chosen_.fusion.kernels.find(node); it != chosen_.fusion.kernels.end()) classes = it->second.computes;
     std::string text = provenance_text(names_, frozen(), classes, [&](ir::NodeId id) -> const std::string& {
-      return source().node(source_node(id, copy)).name;
+      return source().node(source_node(id, node, copy)).name;
     });
     return chosen_.mark ? fmt::format("{}{}{}", text, kNodeMark, node.value) : text;
   }
@@ -153,7 +166,7 @@ class Laying {
   std::vector<ir::Value> value_of_;  // by class: laid out last
   std::unordered_map<ClassId, ClassName> names_;
   std::unordered_map<uint32_t, ir::Value> leaves_;                                    // by source node
-  std::vector<std::unordered_map<uint32_t, size_t>> roles_;                           // by run: node -> role
+  std::vector<std::unordered_map<uint32_t, Role>> roles_;                             // by run and node
   std::vector<std::vector<std::unordered_map<size_t, ir::Value>>> outputs_left_out_;  // by run, block, output
   std::unordered_map<size_t, ir::Value> kept_outputs_;
 };

@@ -110,20 +110,40 @@ std::string SearchRun::extract(SearchResult& result) {
   egraph::ExtractOptions how;
   how.fuel = options_.level <= 1 ? 0 : options_.level == 2 ? kExtractionFuel : 20 * kExtractionFuel;
   if (options_.time_limit > 0) how.milliseconds = static_cast<uint64_t>(options_.time_limit * 1000);
-  choice_ = egraph::extract(
-      *frozen_, roots, [&](NodeId node) { return cost(node); }, how);
+  choose(roots, how);
+  if (obstacle_) choose_for_all_blocks(roots, how);
   result.cost = choice_.cost;
   result.lower_bound = choice_.lower_bound;
   result.proven = choice_.proven;
   result.egraph_nodes = static_cast<int64_t>(graph_.node_count());
   result.egraph_classes = static_cast<int64_t>(graph_.class_count());
   const std::vector<NodeId> order = egraph::chosen_order(*frozen_, roots, choice_);
-  if (unroll_) obstacle_ = unroll_->obstacle(order, choice_);
   if (obstacle_) return "not rolled: " + *obstacle_;
   if (unroll_) count_all_blocks(order, result);
   result.lowered =
       chosen_graph({source_, rolled_, language_, *frozen_, choice_, inserted_, fusion_, record_}, order, unroll_.get());
   return fmt::format("cost {} ns, lower bound {}{}", result.cost, result.lower_bound, result.proven ? ", proven" : "");
+}
+
+void SearchRun::choose(const std::vector<ClassId>& roots, const egraph::ExtractOptions& how) {
+  choice_ = egraph::extract(
+      *frozen_, roots, [&](NodeId node) { return cost(node); }, how);
+  if (unroll_) obstacle_ = unroll_->obstacle(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+}
+
+/// Again, with what was chosen for the second block in the others too: blocks may differ where costs are equal, or
+/// where the search was not complete.
+void SearchRun::choose_for_all_blocks(const std::vector<ClassId>& roots, const egraph::ExtractOptions& how) {
+  const uint64_t bound = choice_.lower_bound;
+  imposed_ = unroll_->as_second(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+  try {
+    choose(roots, how);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return;  // no such choice: what was found first stays, and cannot be rolled
+  }
+  choice_.lower_bound = bound;  // that of the choice among all nodes
+  choice_.proven = choice_.proven && choice_.cost == bound;
 }
 
 void SearchRun::add_stage(std::string name) {
@@ -153,6 +173,8 @@ void SearchRun::report(const egraph::PhaseReport& phase) {
 
 /// What extraction counts for a node: nanoseconds, weighted where blocks were left out.
 std::optional<uint64_t> SearchRun::cost(NodeId node) const {
+  if (const auto only = imposed_.find(frozen_->class_of(node)); only != imposed_.end() && only->second != node)
+    return std::nullopt;
   std::optional<uint64_t> once = cost_once(node);
   if (once && unroll_) *once *= unroll_->weight(frozen_->class_of(node));
   return once;

@@ -22,9 +22,11 @@ Unroll::Unroll(const Rolled& rolled, const egraph::EGraph& graph, const egraph::
       inserted_(inserted),
       rank_(frozen.id_bound(), kUnranked),
       next_(rolled.rolls.size()),
+      previous_(rolled.rolls.size()),
       bypass_(rolled.rolls.size()) {
   rank_sources();
   rank_others();
+  given_rank_ = rank_, given_next_ = next_;
 }
 
 void Unroll::rank_sources() {
@@ -38,6 +40,7 @@ void Unroll::rank_sources() {
           rank_[id.value] = std::min(rank_[id.value], static_cast<uint32_t>(3 * r + block + 1));
         if (block == 2) continue;
         const ClassId image = class_of(roll.blocks[block + 1][role]);
+        previous_[r].try_emplace(image, id);
         auto [it, fresh] = next_[r].try_emplace(id, image);
         if (!fresh && it->second != image && !ambiguous_)
           ambiguous_ = fmt::format("values that are equal in one block differ in the next ('{}')",
@@ -71,29 +74,61 @@ void Unroll::rank_others() {
   }
 }
 
-ClassId Unroll::image(size_t roll, NodeId node, const ExtractResult& choice, int depth) {
+/// The same node over the images of its children.
+NodeId Unroll::image(Images& known, NodeId node, const ExtractResult& choice, int depth) {
   std::vector<ClassId> children;
   for (ClassId child : frozen_.children(node)) {
-    ClassId image = next(roll, frozen_.find(child), choice, depth - 1);
+    ClassId image = follow(known, frozen_.find(child), choice, depth - 1);
     if (!image.valid()) return {};
     children.push_back(image);
   }
-  ClassId found = graph_.lookup(frozen_.symbol(node), children);
-  return found.valid() ? frozen_.find(found) : found;
+  return graph_.lookup_node(frozen_.symbol(node), children);
 }
 
-ClassId Unroll::next(size_t roll, ClassId id, const ExtractResult& choice, int depth) {
-  if (auto known = next_[roll].find(id); known != next_[roll].end()) return known->second;
+ClassId Unroll::follow(Images& known, ClassId id, const ExtractResult& choice, int depth) {
+  if (auto found = known.find(id); found != known.end()) return found->second;
   if (depth == 0) return {};
-  const NodeId chosen = choice[id];
   ClassId found;
-  if (chosen.valid() && frozen_.op(chosen) != op_number(ir::Op::input)) found = image(roll, chosen, choice, depth);
-  next_[roll].emplace(id, found);
+  if (const NodeId chosen = choice[id]; chosen.valid()) {
+    if (frozen_.op(chosen) != op_number(ir::Op::input)) {
+      if (const NodeId same = image(known, chosen, choice, depth); same.valid()) found = frozen_.class_of(same);
+    } else if (rank(id) == 0) {
+      found = id;  // an input of no block
+    }
+  }
+  known.emplace(id, found);
   return found;
+}
+
+void Unroll::move_up(std::span<const NodeId> order) {
+  for (NodeId node : order) {
+    uint32_t& rank = rank_[frozen_.class_of(node).value];
+    for (ClassId child : frozen_.children(node)) rank = std::max(rank, rank_[frozen_.find(child).value]);
+  }
+}
+
+std::unordered_map<ClassId, NodeId> Unroll::as_second(std::span<const NodeId> order, const ExtractResult& choice) {
+  std::unordered_map<ClassId, NodeId> chosen;
+  for (NodeId node : order) {
+    const ClassId id = frozen_.class_of(node);
+    if (!is_second(rank(id))) continue;
+    chosen[id] = node;
+    const size_t roll = roll_of(rank(id));
+    for (Images* images : {&next_[roll], &previous_[roll]})
+      if (const NodeId same = image(*images, node, choice, kDepth); same.valid())
+        chosen.try_emplace(frozen_.class_of(same), same);
+  }
+  return chosen;
 }
 
 std::optional<std::string> Unroll::obstacle(std::span<const NodeId> order, const ExtractResult& choice) {
   if (ambiguous_) return ambiguous_;
+  rank_ = given_rank_, next_ = given_next_;
+  move_up(order);
+  for (ClassId output : inserted_.outputs)
+    if (const ClassId id = frozen_.find(output); rank(id) != given_rank_[id.value])
+      return fmt::format("output '{}' is computed from a later block",
+                         frozen_.symbols().name(frozen_.symbol(choice[id])));
   auto text = [&](NodeId node) {
     std::string name = frozen_.symbols().name(frozen_.symbol(node));
     return name.size() > 80 ? name.substr(0, 80) + "..." : name;
@@ -103,7 +138,6 @@ std::optional<std::string> Unroll::obstacle(std::span<const NodeId> order, const
     for (ClassId child : frozen_.children(node)) {
       const ClassId id = frozen_.find(child);
       const uint32_t below = rank_[id.value];
-      if (below > rank) return fmt::format("'{}' is computed from a later block", text(node));
       for (size_t r = 0; r < rolled_.rolls.size(); ++r) {
         const auto first = static_cast<uint32_t>(3 * r + 1);
         if (rank <= first || below > first) continue;  // does not cross the border before the second block

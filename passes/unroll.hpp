@@ -35,23 +35,36 @@ class Unroll {
   }
   /// The class with the same meaning one block further on; the class itself where all blocks share it; invalid where
   /// neither is known. Follows the choice through classes that no node of the
-  /// source stands for, `depth` deep.
-  egraph::ClassId next(size_t roll, egraph::ClassId id, const egraph::ExtractResult& choice, int depth = 16);
-  /// Why the choice cannot be laid out for all blocks; nothing where it can. `order`: its nodes.
+  /// source stands for.
+  egraph::ClassId next(size_t roll, egraph::ClassId id, const egraph::ExtractResult& choice) {
+    return follow(next_[roll], id, choice, kDepth);
+  }
+  /// Why the choice cannot be laid out for all blocks; nothing where it can. `order`: its nodes, operands first. A
+  /// value that is chosen together with one of the next block (a residual sum with the norm that reads it) counts as of
+  /// that block from here on.
   std::optional<std::string> obstacle(std::span<const egraph::NodeId> order, const egraph::ExtractResult& choice);
+  /// Per class what would be chosen for it if every kept block did as the second one. For a choice in which the blocks
+  /// differ; after `obstacle`.
+  std::unordered_map<egraph::ClassId, egraph::NodeId> as_second(std::span<const egraph::NodeId> order,
+                                                                const egraph::ExtractResult& choice);
 
  private:
   void rank_sources();
   void rank_others();
-  egraph::ClassId image(size_t roll, egraph::NodeId node, const egraph::ExtractResult& choice, int depth);
+  void move_up(std::span<const egraph::NodeId> order);
+  using Images = std::unordered_map<egraph::ClassId, egraph::ClassId>;
+  egraph::ClassId follow(Images& known, egraph::ClassId id, const egraph::ExtractResult& choice, int depth);
+  egraph::NodeId image(Images& known, egraph::NodeId node, const egraph::ExtractResult& choice, int depth);
 
   const Rolled& rolled_;
   const egraph::EGraph& graph_;
   const egraph::FrozenGraph& frozen_;
   const Inserted& inserted_;
-  std::vector<uint32_t> rank_;                                              // by class
-  std::vector<std::unordered_map<egraph::ClassId, egraph::ClassId>> next_;  // by run
-  std::vector<std::unordered_set<egraph::ClassId>> bypass_;                 // by run
+  static constexpr int kDepth = 16;                          // of what is followed through the choice
+  std::vector<uint32_t> rank_, given_rank_;                  // by class; before any choice
+  std::vector<Images> next_, previous_;                      // by run: one block further on, and back
+  std::vector<Images> given_next_;                           // before any choice
+  std::vector<std::unordered_set<egraph::ClassId>> bypass_;  // by run
   std::optional<std::string> ambiguous_;
 };
 

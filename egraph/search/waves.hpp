@@ -22,7 +22,7 @@ class Waves {
   bool to_piece_before();
   const std::vector<MatchBlock>& blocks_;
   const size_t width_;
-  size_t block_, piece_ = 0;             // those before are to come
+  size_t block_, piece_ = 0;                    // those before are to come
   uint32_t *begin_ = nullptr, *row_ = nullptr;  // of the piece at hand: rows in [begin_, row_) are to come
   std::array<uint32_t*, TemplateProgram::kBatch> wave_;
 };

@@ -39,12 +39,13 @@ int64_t steps_with(const ir::Plan& plan, std::optional<ir::Op> op = {}) {
 }
 
 /// Steps that only move data; a look-up in a table (gather) does more than that.
+/// Steps that only move data; joining values that the network itself joins is not one.
 int64_t moves(const ir::Plan& plan) {
   int64_t count = 0;
   for (const ir::Step& step : plan.steps) {
     bool computes = false;
     for (const ir::Node& node : step.program->graph().nodes())
-      computes = computes || node.op == ir::Op::gather ||
+      computes = computes || node.op == ir::Op::gather || node.op == ir::Op::concat ||
                  !(ir::info(node.op).traits & (ir::kLeaf | ir::kMovement | ir::kView));
     count += !computes;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "ir/eval.hpp"
 #include "ir/text.hpp"
@@ -118,18 +119,33 @@ TEST_CASE("the e-graph of a deep network does not grow with its depth", "[roll]"
 }
 
 TEST_CASE("names of a layer that was left out are its own", "[roll]") {
-  ir::Graph graph = with_data(encoder_text({8}));
+  constexpr int kLayers = 8;
+  ir::Graph graph = with_data(encoder_text({kLayers}));
   for (ir::NodeId id : graph.live_nodes())
     if (graph.node(id).name.empty()) graph.mutable_node(id).name = "node " + std::to_string(id.value);
   Searched rolled = searched(graph, true), whole = searched(graph, false);
   REQUIRE(rolled.rolled);
-  auto names = [](const ir::Graph& g) {
-    std::multiset<std::string> all;
-    for (ir::NodeId id : g.live_nodes())
-      if (g.node(id).op == ir::Op::kernel) all.insert(g.node(id).name);
+  std::vector<std::multiset<std::string>> of_layer(kLayers);  // names of kernels, with L for the number of the layer
+  const auto names = [&](const ir::Graph& g, bool keep) {
+    std::set<std::string> all;
+    for (ir::NodeId id : g.live_nodes()) {
+      if (g.node(id).op != ir::Op::kernel) continue;
+      std::istringstream text(g.node(id).name);
+      std::string layered;
+      int layer = -1;
+      for (std::string part; std::getline(text, part, '+');) {
+        part.erase(0, part.find_first_not_of(' ')), part.erase(part.find_last_not_of(' ') + 1);
+        all.insert(part);
+        if (part[1] != '_') continue;
+        if (layer < 0) layer = std::stoi(part.substr(2));
+        layered += part.substr(0, 2) + std::to_string(std::stoi(part.substr(2)) - layer) + " ";
+      }
+      if (layer >= 0 && keep) of_layer[static_cast<size_t>(layer)].insert(layered);
+    }
     return all;
   };
-  CHECK(names(rolled.result.lowered) == names(whole.result.lowered));
+  CHECK(names(rolled.result.lowered, true) == names(whole.result.lowered, false));
+  for (size_t layer = 2; layer + 2 < kLayers; ++layer) CHECK(of_layer[layer] == of_layer[1]);
 }
 
 namespace {

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kNet = R"(
 graph net(x: f32[1,20,20,64]) {
-  w = parameter f32[64,64,3,3] "w"
-  v = parameter f32[256,64,1,1] "v"
+  w = parameter f32[128,64,3,3] "w"
+  v = parameter f32[256,128,1,1] "v"
   b = parameter f32[256] "b"
   return y: relu(add(conv(relu(conv(x, w, pads=[1,1,1,1], layout="nxc")), v, layout="nxc"), b))
 })";
@@ -123,7 +123,8 @@ TEST_CASE("damaged packed weights are packed again") {
     REQUIRE(fs::is_regular_file(file));
     CHECK(fs::file_size(file) == size);
     CHECK((what != "link" || read_file(directory / "other") == "precious"));
-    CHECK((what == "directory" || inode(file) != before));  // a removed file's inode may come back
+    CHECK(!fs::is_symlink(file));
+    if (what != "directory" && what != "link") CHECK(inode(file) != before);  // a removed file's inode may come back
   }
   set_log_sink({});
 }

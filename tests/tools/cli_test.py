@@ -143,7 +143,7 @@ class Cli(CliCase):
                 self.assertTrue(kernel["more_ns"] is None or not told["proven"] or kernel["more_ns"] >= 0)
         self.assertEqual(self.weft(*explain, "--node", "r"), self.weft(*explain, "--node", "r"))
         self.assertIn("runs as step 0", self.weft(*explain, "--node", "step:0"))
-        self.assertIn("no step 99", self.weft(*explain, "--node", "step:99", code=1))
+        self.assertIn("no step 99", self.weft(*explain, "--node", "step:99", code=2))
         self.assertIn("no node 'nonsense'", self.weft(*explain, "--node", "nonsense", code=2))
         self.assertIn("symbolic", self.weft("explain", self.model, "--node", "y", code=2))
         self.assertIn("level 0", self.weft(*explain, "--node", "y", "-O0", code=1))
