@@ -130,11 +130,18 @@ ir::Value relu(ir::Graph& graph, ir::Value v) { return graph.value(ir::Op::relu,
 
 }  // namespace
 
-TEST_CASE("C02: 100,000 adds and relus one after another, at every level, on inputs and on constants", "[peer-bugs]") {
+TEST_CASE("C02: 100,000 adds one after another, at every level, on inputs and on constants", "[peer-bugs]") {
   for (int level : {0, 2})
     for (bool constant : {false, true}) {
       INFO("level " << level << " constant " << constant);
       CHECK(run_chain(plus_one, 0, level, constant) == kDeep);
+    }
+}
+
+TEST_CASE("C02: 100,000 relus one after another, at every level, on inputs and on constants", "[peer-bugs]") {
+  for (int level : {0, 2})
+    for (bool constant : {false, true}) {
+      INFO("level " << level << " constant " << constant);
       CHECK(run_chain(relu, 2.5f, level, constant) == 2.5);
     }
 }
