@@ -250,17 +250,18 @@ template <typename Apply>
 void PhaseRun::apply_in_waves(size_t slot, const RuleSearch& search, Apply&& apply) {
   const TemplateProgram& right = *search.rule->right;
   bool& mostly_idle = states_[slot].mostly_idle;
+  uint64_t& applied = report_.rules[slot].applied;
   Waves waves(search.blocks, search.rule->width());
   for (std::span<uint32_t* const> wave = waves.next(); !wave.empty(); wave = waves.next()) {
     if (mostly_idle) right.mark_idle(graph_, wave);
-    size_t idle = 0;
+    const uint64_t before = applied;
     for (const uint32_t* row : wave) {
+      if (right.marked_idle(row)) continue;
+      if (ends_here(slot)) return;
       const uint64_t version = graph_.version();
-      if (!right.marked_idle(row) && ends_here(slot)) return;
-      const bool changed = !right.marked_idle(row) && apply(row) && graph_.version() != version;
-      report_.rules[slot].applied += changed, idle += !changed;
+      applied += apply(row) && graph_.version() != version;
     }
-    mostly_idle = 2 * idle > wave.size();
+    mostly_idle = 2 * (applied - before) < wave.size();
   }
 }
 
