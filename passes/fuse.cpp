@@ -36,6 +36,8 @@ class Fuser {
     order_classes();
     find_computed();
     limits_.per_class = std::clamp<size_t>(limits_.total / std::max<size_t>(order_.size(), 1), 2, limits_.per_class);
+    // Whatever the limits leave out, every class can be computed from classes of less depth.
+    for (ClassId id : order_) grow(id, shallowest_[id.value]);
     for (size_t round = 0; round < limits_.rounds; ++round) {
       changed_ = false;
       for (ClassId id : order_)
@@ -56,6 +58,7 @@ class Fuser {
   /// Classes that need kernels, producers before users (by the depth of their shallowest term).
   void order_classes() {
     std::vector<uint32_t> depth(frozen_.id_bound(), egraph::kNone);
+    shallowest_.resize(frozen_.id_bound());
     for (bool changed = true; changed;) {
       changed = false;
       for (ClassId id : frozen_.classes()) {
@@ -66,7 +69,7 @@ class Fuser {
             d = c == egraph::kNone ? c : std::max(d, c + 1);
             if (d == egraph::kNone) break;
           }
-          if (d < depth[id.value]) depth[id.value] = d, changed = true;
+          if (d < depth[id.value]) depth[id.value] = d, shallowest_[id.value] = node, changed = true;
         }
       }
     }
@@ -287,7 +290,8 @@ class Fuser {
   bool record_;
   std::vector<std::vector<Candidate>> candidates_;  // by class
   std::vector<ClassId> order_;
-  std::vector<bool> computed_;  // by class
+  std::vector<NodeId> shallowest_;  // by class: the node of its shallowest term
+  std::vector<bool> computed_;      // by class
   std::set<std::vector<NodeId>> known_;
   FusionResult result_;
   bool changed_ = false;

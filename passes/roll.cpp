@@ -333,6 +333,7 @@ class Builder {
       for (auto& block : roll.blocks)
         for (ir::NodeId& id : block) id = map_[id.value];
       for (ir::NodeId& id : roll.bypass) id = map_[id.value];
+      std::erase_if(roll.bypass, [](ir::NodeId id) { return !id.valid(); });  // of a block that another run leaves out
     }
     return std::move(out_);
   }

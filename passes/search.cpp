@@ -62,8 +62,9 @@ void SearchRun::insert_source() {
 std::string SearchRun::saturate() {
   std::vector<egraph::Rule> rules;
   std::vector<egraph::Phase> phases;
+  const size_t written = graph_.node_count();
   for (std::string_view phase : kPhases)
-    phases.push_back({std::string(phase), {}, limits_of(options_, graph_.node_count()), {}, {}});
+    phases.push_back({std::string(phase), {}, limits_of(options_, written), {}, {}});
   for (const RuleSource& source : all_rules(targets_)) {
     if (!allowed(source, options_.precision)) continue;
     for (const std::string& phase : source.phases)
@@ -75,7 +76,6 @@ std::string SearchRun::saturate() {
   std::string stops;
   for (egraph::Phase& phase : phases) {
     if (phase.rules.empty()) continue;
-    phase.limits = limits_of(options_, graph_.node_count());
     egraph::PhaseReport result = runner_->run(phase);
     report(result);
     stops += fmt::format("{}{} {}", stops.empty() ? "" : ", ", phase.name, egraph::to_string(result.stop));
@@ -131,16 +131,21 @@ void SearchRun::choose(const std::vector<ClassId>& roots, const egraph::ExtractO
   if (unroll_) obstacle_ = unroll_->obstacle(egraph::chosen_order(*frozen_, roots, choice_), choice_);
 }
 
-/// Again, with what was chosen for the second block in the others too: blocks may differ where costs are equal, or
-/// where the search was not complete.
-void SearchRun::choose_for_all_blocks(const std::vector<ClassId>& roots, const egraph::ExtractOptions& how) {
+/// Again, without nodes that could never be laid out; then with what was chosen for the second block in the others too:
+/// blocks may differ where costs are equal, or where the search was not complete.
+void SearchRun::choose_for_all_blocks(const std::vector<ClassId>& roots, egraph::ExtractOptions how) {
+  if (how.milliseconds) how.milliseconds = std::max<uint64_t>(how.milliseconds / 4, 1);
   const uint64_t bound = choice_.lower_bound;
-  imposed_ = unroll_->as_second(egraph::chosen_order(*frozen_, roots, choice_), choice_);
   try {
+    only_rollable_ = true;
     choose(roots, how);
+    if (obstacle_) {
+      imposed_ = unroll_->as_second(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+      choose(roots, how);
+    }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    return;  // no such choice: what was found first stays, and cannot be rolled
+    return;  // no such choice: what was found before stays, and cannot be rolled
   }
   choice_.lower_bound = bound;  // that of the choice among all nodes
   choice_.proven = choice_.proven && choice_.cost == bound;
@@ -175,6 +180,7 @@ void SearchRun::report(const egraph::PhaseReport& phase) {
 std::optional<uint64_t> SearchRun::cost(NodeId node) const {
   if (const auto only = imposed_.find(frozen_->class_of(node)); only != imposed_.end() && only->second != node)
     return std::nullopt;
+  if (only_rollable_ && unroll_->is_obstacle(node)) return std::nullopt;
   std::optional<uint64_t> once = cost_once(node);
   if (once && unroll_) *once *= unroll_->weight(frozen_->class_of(node));
   return once;

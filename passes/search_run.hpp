@@ -63,7 +63,7 @@ class SearchRun {
  private:
   void report(const egraph::PhaseReport& phase);
   void choose(const std::vector<egraph::ClassId>& roots, const egraph::ExtractOptions& how);
-  void choose_for_all_blocks(const std::vector<egraph::ClassId>& roots, const egraph::ExtractOptions& how);
+  void choose_for_all_blocks(const std::vector<egraph::ClassId>& roots, egraph::ExtractOptions how);
   void add_stage(std::string name);
   void count_all_blocks(std::span<const egraph::NodeId> order, SearchResult& result) const;
 
@@ -86,6 +86,7 @@ class SearchRun {
   std::unique_ptr<egraph::FrozenGraph> frozen_;
   std::unique_ptr<Unroll> unroll_;
   egraph::ExtractResult choice_;
+  bool only_rollable_ = false;                                   // nodes that could never be laid out are left out
   std::unordered_map<egraph::ClassId, egraph::NodeId> imposed_;  // classes for which nothing else may be chosen
   std::optional<std::string> obstacle_;
 };

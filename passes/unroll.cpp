@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 
 namespace weft::passes {
@@ -98,6 +99,25 @@ ClassId Unroll::follow(Images& known, ClassId id, const ExtractResult& choice, i
   }
   known.emplace(id, found);
   return found;
+}
+
+bool Unroll::is_obstacle(NodeId node) const {
+  const ClassId id = frozen_.class_of(node);
+  const uint32_t rank = given_rank_[id.value];
+  if (rank == 0) return false;
+  const size_t roll = roll_of(rank);
+  const auto first = static_cast<uint32_t>(3 * roll + 1);
+  const bool output =
+      std::any_of(inserted_.outputs.begin(), inserted_.outputs.end(), [&](ClassId o) { return frozen_.find(o) == id; });
+  for (ClassId raw : frozen_.children(node)) {
+    const ClassId child = frozen_.find(raw);
+    const uint32_t below = given_rank_[child.value];
+    if (output && below > rank) return true;
+    if (below + 1 >= rank || below > first || bypass_[roll].count(child)) continue;  // of this block or the one before
+    const auto image = given_next_[roll].find(child);
+    if (image != given_next_[roll].end() ? image->second != child : below == first) return true;
+  }
+  return false;
 }
 
 void Unroll::move_up(std::span<const NodeId> order) {

@@ -43,6 +43,9 @@ class Unroll {
   /// value that is chosen together with one of the next block (a residual sum with the norm that reads it) counts as of
   /// that block from here on.
   std::optional<std::string> obstacle(std::span<const egraph::NodeId> order, const egraph::ExtractResult& choice);
+  /// Whether a choice with this node can never be laid out: it reads past a block, or computes an output of a block
+  /// from a later one.
+  bool is_obstacle(egraph::NodeId node) const;
   /// Per class what would be chosen for it if every kept block did as the second one. For a choice in which the blocks
   /// differ; after `obstacle`.
   std::unordered_map<egraph::ClassId, egraph::NodeId> as_second(std::span<const egraph::NodeId> order,

@@ -50,6 +50,13 @@ bool has_tensor_operand(const ConvForm& form) {
   return false;
 }
 
+/// An operand of a step behind the bias, unless it is a constant of the program.
+bool has_operand(const ConvForm& form) {
+  const auto steps = std::span(form.steps).subspan(form.bias_first ? 1 : 0);
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const Step& s) { return s.spread != Spread::none && s.spread != Spread::constant; });
+}
+
 /// The same convolution through transformed tiles, where that is cheaper. Compared on one thread: bits must not depend
 /// on their number.
 void try_winograd(Ready& ready, const ConvForm& form, int threads) {
@@ -69,6 +76,8 @@ Ready ready_conv(ConvForm form, const ir::KernelRequest& request) {
   if (choice.im2col && has_tensor_operand(form)) {
     return unfit("only im2col code, which takes no tensor operand but a residual that is added first");
   }
+  if (choice.im2col && form.window.size() == 3 && has_operand(form))
+    return unfit("only im2col code, which mistakes every operand over three spatial axes");
   const double one_thread = choice.nanoseconds;
   Ready ready;
   ready.conv_choice = std::move(choice);

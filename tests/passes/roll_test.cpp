@@ -148,6 +148,29 @@ TEST_CASE("names of a layer that was left out are its own", "[roll]") {
   for (size_t layer = 2; layer + 2 < kLayers; ++layer) CHECK(of_layer[layer] == of_layer[1]);
 }
 
+TEST_CASE("two runs of blocks, each of which reads an input of its own", "[roll]") {
+  constexpr int kBlocks = 9;
+  std::string head = "graph g(x: f32[4,8]", body = "  shared = parameter f32[8,8] \"shared\"\n", x = "x";
+  for (int run = 0; run < 2; ++run) {
+    for (int i = 0; i < kBlocks; ++i) {
+      const std::string n = "_" + std::to_string(run) + "_" + std::to_string(i);
+      head += ", p" + n + ": f32[4,8]";
+      body += "  w" + n + " = parameter f32[8,8] \"w" + n + "\"\n";
+      body += "  h" + n + " = tanh(matmul(" + x + ", w" + n + ") + p" + n + ")\n";
+      body += "  i" + n + " = softmax(matmul(h" + n + ", shared), axis=1)\n";
+      body += "  j" + n + " = reduce_mean(i" + n + " * h" + n + ", axes=[1])\n";
+      body += "  y" + n + " = tanh(i" + n + " - j" + n + " + exp(neg(h" + n + ")))\n";
+      x = "y" + n;
+    }
+    body += "  z" + std::to_string(run) + " = log(exp(" + x + ") + " + std::to_string(run + 1) + ".5)\n";
+    x = "z" + std::to_string(run);
+  }
+  const ir::Graph graph = with_data(head + ") {\n" + body + "  return " + x + "\n}\n");
+  const Searched s = searched(graph, true);
+  CHECK(s.rolled);
+  same_results(graph, s.result.lowered);
+}
+
 namespace {
 
 /// Blocks x -> tanh(x @ w + b) - exp(x) ..., with what a test wants to be odd about one of them.

@@ -12,6 +12,24 @@ using ir::Tensor;
 using namespace test;
 using Catch::Matchers::Contains;
 
+namespace {
+/// As optimized against the reference, on random inputs.
+void check_against_reference(std::string_view text) {
+  const Session session = make_session(text);
+  ir::NamedTensors inputs;
+  uint64_t seed = 3;
+  for (const NamedType& input : session.inputs()) inputs.emplace(input.name, random_tensor(input.type, ++seed));
+  const std::vector<ir::Tensor> expected = ir::run_reference(*session.graph(), inputs);
+  const ir::NamedTensors results = session.run(inputs);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Difference d = compare(results.at(session.outputs()[i].name), expected[i], {1e-4, 1e-5});
+    INFO(d.text());
+    CHECK(d.agrees());
+  }
+}
+
+}  // namespace
+
 TEST_CASE("a session agrees with the reference interpreter") {
   Session session = make_session(kSmallNet);
   ir::NamedTensors inputs = {{"x", random_tensor(session.inputs()[0].type, 7)}};
@@ -144,4 +162,24 @@ TEST_CASE("backends are chosen by name") {
 }
 
 }  // namespace
+TEST_CASE("a dilated convolution over three axes with a factor a channel") {
+  check_against_reference(R"(graph g(x: f32[1,16,5,8,5], t: f32[1,16,5,8,5]) {
+    w = parameter f32[16,16,3,4,4] "w"
+    s = parameter f32[1,16,1,1,1] "s"
+    c = conv(x, w, dilations=[3,3,3], pads=[3,4,4,3,5,5])
+    return y: mul(c, s), z: add(mul(relu(c), s), t) })");
+}
+
+TEST_CASE("every value has a kernel, however many transpositions it equals") {
+  check_against_reference(
+      R"(graph g(x: f32[1,119,8,4,4], y: f32[1,238,7,2,1], z: f32[1,238,7,1,1], u: f32[1,238,7,1,1]) {
+    c0 = parameter f32[238,1,2,3,3] "c0"
+    a = div(conv(x, c0, strides=[1,3,2], groups=119), f32[1][1.5])
+    b = sub(a, slice(y, starts=[0,0,0,0,0], ends=[1,238,7,1,1], steps=[1,1,1,1,1]))
+    d = add(u, sub(transpose(z, perm=[0,1,2,4,3]), b))
+    c6 = parameter f32[238,105,1,5,1] "c6"
+    c7 = parameter f32[105] "c7"
+    return p: add(conv_transpose(d, c6, pads=[0,1,0,0,0,0]), reshape(c7, shape=[1,105,1,1,1])), d: d })");
+}
+
 }  // namespace weft::runtime
