@@ -36,14 +36,15 @@ class Fuser {
     order_classes();
     find_computed();
     limits_.per_class = std::clamp<size_t>(limits_.total / std::max<size_t>(order_.size(), 1), 2, limits_.per_class);
-    // Whatever the limits leave out, every class can be computed from classes of less depth.
-    for (ClassId id : order_) grow(id, shallowest_[id.value]);
     for (size_t round = 0; round < limits_.rounds; ++round) {
       changed_ = false;
       for (ClassId id : order_)
         for (NodeId node : frozen_.nodes(id)) grow(id, node);
       if (!changed_) break;
     }
+    // Whatever the limits left out, every class can be computed from classes of less depth.
+    for (const auto& [id, alone] : left_out_)
+      if (alone.members[0] == shallowest_[id.value]) ask(id, alone);
     propose_tuples();
     graph_.rebuild();
     return std::move(result_);
@@ -178,7 +179,10 @@ class Fuser {
     std::sort(key.begin(), key.end());
     if (!known_.insert(std::move(key)).second) return;
     std::vector<Candidate>& list = candidates_[id.value];
-    if (list.size() >= limits_.per_class) return;
+    if (list.size() >= limits_.per_class) {
+      if (candidate.members.size() == 1) left_out_.emplace_back(id, candidate);
+      return;
+    }
     Candidate kept = candidate;
     kept.kernel = ask(id, kept);
     if (!kept.kernel && !kept.views && !waits_for_more(kept)) return;
@@ -293,6 +297,7 @@ class Fuser {
   std::vector<NodeId> shallowest_;  // by class: the node of its shallowest term
   std::vector<bool> computed_;      // by class
   std::set<std::vector<NodeId>> known_;
+  std::vector<std::pair<ClassId, Candidate>> left_out_;  // nodes alone that the limits left out
   FusionResult result_;
   bool changed_ = false;
 };

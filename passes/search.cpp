@@ -131,17 +131,23 @@ void SearchRun::choose(const std::vector<ClassId>& roots, const egraph::ExtractO
   if (unroll_) obstacle_ = unroll_->obstacle(egraph::chosen_order(*frozen_, roots, choice_), choice_);
 }
 
-/// Again, without nodes that could never be laid out; then with what was chosen for the second block in the others too:
-/// blocks may differ where costs are equal, or where the search was not complete.
+void SearchRun::impose_second_block(const std::vector<ClassId>& roots, const egraph::ExtractOptions& how) {
+  imposed_ = unroll_->as_second(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+  choose(roots, how);
+}
+
+/// Again, with what was chosen for the second block in the others too: blocks may differ where costs are equal, or
+/// where the search was not complete. Then the same once more, from a choice without nodes that could never be laid
+/// out.
 void SearchRun::choose_for_all_blocks(const std::vector<ClassId>& roots, egraph::ExtractOptions how) {
   if (how.milliseconds) how.milliseconds = std::max<uint64_t>(how.milliseconds / 4, 1);
   const uint64_t bound = choice_.lower_bound;
   try {
-    only_rollable_ = true;
-    choose(roots, how);
+    impose_second_block(roots, how);
     if (obstacle_) {
-      imposed_ = unroll_->as_second(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+      only_rollable_ = true, imposed_.clear();
       choose(roots, how);
+      if (obstacle_) impose_second_block(roots, how);
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;

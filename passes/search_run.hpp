@@ -63,6 +63,7 @@ class SearchRun {
  private:
   void report(const egraph::PhaseReport& phase);
   void choose(const std::vector<egraph::ClassId>& roots, const egraph::ExtractOptions& how);
+  void impose_second_block(const std::vector<egraph::ClassId>& roots, const egraph::ExtractOptions& how);
   void choose_for_all_blocks(const std::vector<egraph::ClassId>& roots, egraph::ExtractOptions how);
   void add_stage(std::string name);
   void count_all_blocks(std::span<const egraph::NodeId> order, SearchResult& result) const;
