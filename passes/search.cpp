@@ -117,22 +117,22 @@ std::string SearchRun::extract(SearchResult& result) {
   result.proven = choice_.proven;
   result.egraph_nodes = static_cast<int64_t>(graph_.node_count());
   result.egraph_classes = static_cast<int64_t>(graph_.class_count());
-  const std::vector<NodeId> order = egraph::chosen_order(*frozen_, roots, choice_);
   if (obstacle_) return "not rolled: " + *obstacle_;
-  if (unroll_) count_all_blocks(order, result);
-  result.lowered =
-      chosen_graph({source_, rolled_, language_, *frozen_, choice_, inserted_, fusion_, record_}, order, unroll_.get());
+  if (unroll_) count_all_blocks(order_, result);
+  result.lowered = chosen_graph({source_, rolled_, language_, *frozen_, choice_, inserted_, fusion_, record_}, order_,
+                                unroll_.get());
   return fmt::format("cost {} ns, lower bound {}{}", result.cost, result.lower_bound, result.proven ? ", proven" : "");
 }
 
 void SearchRun::choose(const std::vector<ClassId>& roots, const egraph::ExtractOptions& how) {
   choice_ = egraph::extract(
       *frozen_, roots, [&](NodeId node) { return cost(node); }, how);
-  if (unroll_) obstacle_ = unroll_->obstacle(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+  order_ = egraph::chosen_order(*frozen_, roots, choice_);
+  if (unroll_) obstacle_ = unroll_->obstacle(order_, choice_);
 }
 
 void SearchRun::impose_second_block(const std::vector<ClassId>& roots, const egraph::ExtractOptions& how) {
-  imposed_ = unroll_->as_second(egraph::chosen_order(*frozen_, roots, choice_), choice_);
+  imposed_ = unroll_->as_second(order_, choice_);
   choose(roots, how);
 }
 

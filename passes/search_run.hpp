@@ -87,6 +87,7 @@ class SearchRun {
   std::unique_ptr<egraph::FrozenGraph> frozen_;
   std::unique_ptr<Unroll> unroll_;
   egraph::ExtractResult choice_;
+  std::vector<egraph::NodeId> order_;                            // of the choice, operands first
   bool only_rollable_ = false;                                   // nodes that could never be laid out are left out
   std::unordered_map<egraph::ClassId, egraph::NodeId> imposed_;  // classes for which nothing else may be chosen
   std::optional<std::string> obstacle_;

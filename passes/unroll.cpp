@@ -107,12 +107,11 @@ bool Unroll::is_obstacle(NodeId node) const {
   if (rank == 0) return false;
   const size_t roll = roll_of(rank);
   const auto first = static_cast<uint32_t>(3 * roll + 1);
-  const bool output =
-      std::any_of(inserted_.outputs.begin(), inserted_.outputs.end(), [&](ClassId o) { return frozen_.find(o) == id; });
+  const auto is_output = [&](ClassId o) { return frozen_.find(o) == id; };
   for (ClassId raw : frozen_.children(node)) {
     const ClassId child = frozen_.find(raw);
     const uint32_t below = given_rank_[child.value];
-    if (output && below > rank) return true;
+    if (below > rank && std::any_of(inserted_.outputs.begin(), inserted_.outputs.end(), is_output)) return true;
     if (below + 1 >= rank || below > first || bypass_[roll].count(child)) continue;  // of this block or the one before
     const auto image = given_next_[roll].find(child);
     if (image != given_next_[roll].end() ? image->second != child : below == first) return true;
