@@ -2,13 +2,16 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <fstream>
@@ -16,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ir/support/control_groups.hpp"
@@ -74,21 +78,37 @@ void* wait_at_gate(void* argument) {
   return nullptr;
 }
 
-/// How many of `wanted` further threads the system starts. TBB ends the process where a worker cannot be started
-/// (rml thread_monitor), so we ask first.
-int startable(int wanted) {
+/// Whether the process may take the addresses that `threads` take when they work: a heap of 64 MiB each (glibc: at most
+/// 8 a CPU), and what TBB and a first run allocate.
+bool room_for(int threads) {
+  const size_t heaps = static_cast<size_t>(std::min(threads, 8 * affinity_cpus()));
+  const size_t bytes = (heaps * 64 + 96) << 20;
+  void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, bytes);
+  return true;
+}
+
+struct Startable {
+  int threads = 0;
+  bool room = true;
+};
+/// How many of `wanted` further threads the system starts, and whether there is room for them to work in. TBB ends the
+/// process where a worker cannot be started (rml thread_monitor), so we ask first.
+Startable startable(int wanted) {
   Gate gate;
   std::vector<pthread_t> threads;
   for (pthread_t thread;
        static_cast<int>(threads.size()) < wanted && pthread_create(&thread, nullptr, wait_at_gate, &gate) == 0;)
     threads.push_back(thread);
+  const Startable found = {static_cast<int>(threads.size()), room_for(wanted)};
   {
     std::lock_guard lock(gate.mutex);
     gate.open = true;
   }
   gate.opened.notify_all();
   for (pthread_t thread : threads) pthread_join(thread, nullptr);
-  return static_cast<int>(threads.size());
+  return found;
 }
 
 }  // namespace
@@ -137,14 +157,37 @@ struct ThreadBudget::Arena {
     if (threads > tbb::info::default_concurrency())
       more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(kMostThreads) + 1);
     arena.initialize();
+    start(threads);
+  }
+
+  /// Has all threads started before anything else is allocated: TBB would start them when first needed, and end the
+  /// process where one then finds no room for its stack. They sleep until there is work.
+  void start(int threads) {
+    using Clock = std::chrono::steady_clock;
+    const auto allowed = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+    const int expected = static_cast<int>(std::min(static_cast<size_t>(threads), allowed));
+    const auto patience = Clock::now() + std::chrono::milliseconds(200);  // others may hold TBB's threads
+    std::atomic<int> arrived = 0;
+    ForkJoin region;
+    auto meet = [&](int) WEFT_TASK {
+      ForkJoin::Task task(region);
+      arrived.fetch_add(1);
+      while (arrived.load() < expected && Clock::now() < patience)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    };
+    arena.execute([&] { tbb::parallel_for(0, threads, meet, tbb::simple_partitioner()); });
   }
 };
 
 ThreadBudget::ThreadBudget(int threads) : size_(threads) {
   if (threads <= 1) return;
-  int started = startable(threads - 1);
-  if (started < threads - 1) {
-    const int used = started / 4;  // a run allocates too, and TBB ends the process where a thread fails to start later
+  const Startable found = startable(threads - 1);
+  int started = found.threads;
+  if (!found.room) {
+    log(LogLevel::warning, "no address space for {} threads to work in: 1 used", threads);
+    started = 0;
+  } else if (started < threads - 1) {
+    const int used = started / 2;  // others may start some in the meantime
     log(LogLevel::warning, "the system starts only {} of {} threads: {} used", started + 1, threads, used + 1);
     started = used;
   }

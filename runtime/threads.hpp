@@ -26,8 +26,8 @@ int checked_threads(int64_t asked);
 int threads_from_text(std::string_view text, std::string_view name = "threads");
 
 /// A share of the one pool: at most `size()` threads at once, the caller's among them. All budgets of one size in a
-/// process are the same arena, so sessions never add threads up. Threads start when first needed; where the system
-/// refuses to start them, the budget shrinks with one log line.
+/// process are the same arena, so sessions never add threads up. Threads start with the first budget that has them;
+/// where the system refuses to start them or leaves no room to work, the budget shrinks with one log line.
 class ThreadBudget {
  public:
   /// `threads` as checked_threads() gives it (1 .. kMostThreads).
