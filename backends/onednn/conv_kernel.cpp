@@ -9,6 +9,7 @@
 #include "backends/onednn/conv_pack.hpp"
 #include "backends/onednn/launcher.hpp"
 #include "backends/onednn/magnitude.hpp"
+#include "backends/onednn/phases.hpp"
 #include "ir/support/error.hpp"
 
 namespace weft::backends::onednn {
@@ -81,6 +82,7 @@ class ConvKernel : public Kernel {
   ConvKernel(ConvForm form, const ConvSplit& split, ConvChoice choice)
       : form_(std::move(form)), choice_(std::move(choice)) {
     take_bias();
+    gaps_ = form_.phases && lacks_taps(form_);
     resources_.parts = split.parts;
     channels_ = axis_size(form_.destination.axes.back());
     for (size_t i = 2; i + 1 < form_.destination.axes.size(); ++i) middle_ *= axis_size(form_.destination.axes[i]);
@@ -305,9 +307,9 @@ class ConvKernel : public Kernel {
   void run_item(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed) const {
     const Variant& v = variants_[placed.variant];
     const Bound bound = bind(context, v, placed.item);
-    if (guarded_ > 0 && !safe(packed, v, bound)) {
-      return run_plainly(context, packed, placed, bound);
-    }
+    const bool unbounded = gaps_ && std::isinf(largest_magnitude(bound.source, v.source_elements));
+    if (unbounded || (guarded_ > 0 && !safe(packed, v, bound)))
+      return run_plainly(context, packed, placed, bound, unbounded);
     launch(bound.in_place ? *v.in_place : *v.apart, packed.weights[placed.slice], packed, placed.slice, bound,
            form_.steps.size(), bound.destination);
     if (v.scatter_destination) {
@@ -391,8 +393,9 @@ class ConvKernel : public Kernel {
   }
 
   /// The rare case: the sums by oneDNN without post-ops, the steps by plain arithmetic that keeps NaN and infinities.
-  void run_plainly(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed,
-                   const Bound& b) const {
+  /// `unbounded`: there are such numbers among the inputs of a form whose weights have zeros for missing taps.
+  void run_plainly(const RunContext& context, const ConvParameters& packed, const PlacedItem& placed, const Bound& b,
+                   bool unbounded) const {
     const Variant& v = variants_[placed.variant];
     std::vector<std::pair<int, Desc>> list;
     const Compiled c = compile(describe(v.shape), v.shape, 0, false, list);
@@ -405,6 +408,12 @@ class ConvKernel : public Kernel {
     const OwnMemory sums(c.destination), scratchpad(c.scratchpad);
     Bound plain = b;
     plain.scratchpad = scratchpad.data();
+    std::vector<float> finite;
+    if (unbounded) {
+      finite.assign(b.source, b.source + v.source_elements);
+      for (float& x : finite) x = std::isfinite(x) ? x : 0;
+      plain.source = finite.data();
+    }
     launch(Launcher(c.primitive, list), repacked ? *repacked : given, packed, placed.slice, plain, 0,
            static_cast<float*>(sums.data()));
     const ConvItem& i = placed.item;
@@ -413,6 +422,7 @@ class ConvKernel : public Kernel {
     const OwnMemory dense(channels_last_tile);
     TileCopy(c.destination, channels_last_tile)
         .execute(static_cast<const float*>(sums.data()), static_cast<float*>(dense.data()));
+    if (unbounded) add_unbounded(context, placed, given, static_cast<float*>(dense.data()));
     std::vector<OwnMemory> tensors;  // operands in the order of the dense tile
     std::vector<const float*> operands = b.operands;
     for (size_t s = 0; s < form_.steps.size(); ++s) {
@@ -430,6 +440,18 @@ class ConvKernel : public Kernel {
     TileCopy(descs.dense, descs.view)
         .execute(static_cast<const float*>(dense.data()),
                  static_cast<float*>(context.outputs[0]) + offset_of(form_.destination, box));
+  }
+
+  void add_unbounded(const RunContext& context, const PlacedItem& placed, const OwnMemory& weights, float* sums) const {
+    const ConvItem& i = placed.item;
+    const Box from{i.image, i.images, i.input_row, i.input_rows, 0, axis_size(form_.source.axes.back())};
+    const BoxDescs descs = box_descs(form_.source, from);
+    const OwnMemory source(descs.dense);
+    const auto* input = static_cast<const float*>(context.inputs[static_cast<size_t>(form_.source.input)]);
+    TileCopy(descs.view, descs.dense)
+        .execute(input + offset_of(form_.source, from), static_cast<float*>(source.data()));
+    add_unbounded_terms(form_, i, dense_slice(form_, slices_[placed.slice], weights),
+                        static_cast<const float*>(source.data()), sums);
   }
 
   /// Every step on every element of a channels-last tile.
@@ -450,6 +472,7 @@ class ConvKernel : public Kernel {
   Step bias_;
   ConvChoice choice_;
   bool has_bias_ = false, source_direct_ = false, destination_direct_ = false;
+  bool gaps_ = false;                  // a transposed convolution whose phases lack taps
   int64_t channels_ = 0, middle_ = 1;  // output channels; spatial size without rows
   size_t guarded_ = 0;                 // steps up to the last that loses NaN; 0 = none
   std::vector<Feed> feeds_;

@@ -7,6 +7,7 @@
 
 #include "backends/onednn/launcher.hpp"
 #include "backends/onednn/magnitude.hpp"
+#include "backends/onednn/phases.hpp"
 #include "ir/support/error.hpp"
 
 namespace weft::backends::onednn {
@@ -18,71 +19,10 @@ void* allocate(size_t bytes) {
   return p;
 }
 
-/// Calls f(offset) for every element of some axes, in row-major order.
-template <typename F>
-void for_each(std::span<const Axis> axes, int64_t offset, F&& f) {
-  std::vector<SubDim> dims;
-  for (const Axis& axis : axes) dims.insert(dims.end(), axis.begin(), axis.end());
-  std::vector<int64_t> index(dims.size(), 0);
-  for (;;) {
-    f(offset);
-    size_t i = dims.size();
-    while (i > 0 && index[i - 1] + 1 == dims[i - 1].size) {
-      offset -= index[i - 1] * dims[i - 1].stride;
-      index[--i] = 0;
-    }
-    if (i == 0) return;
-    ++index[i - 1];
-    offset += dims[i - 1].stride;
-  }
-}
-
 const float* data_of(const View& view, std::span<const ir::Tensor> operands) {
   const ir::Tensor& tensor = operands[static_cast<size_t>(view.input)];
   if (!tensor.defined()) fail(ErrorCode::invalid_argument, "onednn: parameter operand {} is not given", view.input);
   return tensor.as<float>().data() + view.offset;
-}
-
-/// Next index of a list of dimensions in row-major order; false after the last.
-bool next_index(std::vector<int64_t>& index, std::span<const int64_t> dims) {
-  for (size_t i = dims.size(); i-- > 0;) {
-    if (++index[i] < dims[i]) return true;
-    index[i] = 0;
-  }
-  return false;
-}
-
-/// The weights of all phases of a transposed convolution, [(r..., o), c, window...]; see Phases.
-std::vector<float> phase_weights(const ConvForm& form, const float* from) {
-  const Phases& p = *form.phases;
-  std::vector<float> dense(static_cast<size_t>(element_count(form.weights)), 0.0f);
-  const std::vector<int64_t> given = sizes(p.weights), strides = ir::row_major_strides(given);
-  std::vector<float> plain(static_cast<size_t>(element_count(p.weights)));
-  size_t next = 0;
-  for_each(p.weights.axes, 0, [&](int64_t offset) { plain[next++] = from[offset]; });
-  const size_t spatial = p.stride.size();  // a flattened line of pixels has a window of two axes
-  const int64_t inputs = given[0], outputs = given[1];
-  next = 0;
-  std::vector<int64_t> phase(spatial, 0), at(form.window.size(), 0);
-  do {
-    for (int64_t o = 0; o < outputs; ++o) {
-      for (int64_t c = 0; c < inputs; ++c) {
-        do {
-          int64_t place = c * strides[0] + o * strides[1];
-          bool tap = true;
-          for (size_t i = 0; i < spatial; ++i) {
-            const int64_t shifted = phase[i] + p.pads_begin[i];
-            const int64_t t = shifted / p.stride[i] + form.pads_begin[i] - at[i],
-                          k = shifted % p.stride[i] + p.stride[i] * t;
-            tap = tap && t >= 0 && k < given[2 + i];
-            place += k * strides[2 + i];
-          }
-          dense[next++] = tap ? plain[static_cast<size_t>(place)] : 0.0f;
-        } while (next_index(at, form.window));
-      }
-    }
-  } while (next_index(phase, p.stride));
-  return dense;
 }
 
 /// The weights as a dense [O, I, window...] array.
@@ -90,7 +30,7 @@ std::vector<float> dense_weights(const ConvForm& form, const float* from) {
   if (form.phases) return phase_weights(form, from);
   std::vector<float> dense(static_cast<size_t>(element_count(form.weights)));
   size_t next = 0;
-  for_each(form.weights.axes, 0, [&](int64_t offset) { dense[next++] = from[offset]; });
+  for_each_element(form.weights.axes, 0, [&](int64_t offset) { dense[next++] = from[offset]; });
   return dense;
 }
 
@@ -101,14 +41,14 @@ double largest_row_sum(const View& weights, const float* from) {
   const std::span<const Axis> inner(weights.axes.begin() + 1, weights.axes.end());
   const std::optional<int64_t> step = even_stride(weights.axes[0]);
   if (step && *step == 1) {
-    for_each(inner, 0, [&](int64_t offset) {
+    for_each_element(inner, 0, [&](int64_t offset) {
       for (int64_t o = 0; o < outputs; ++o) sums[static_cast<size_t>(o)] += std::fabs(from[offset + o]);
     });
   } else {
     size_t channel = 0;
-    for_each(std::span<const Axis>(weights.axes.begin(), 1), 0, [&](int64_t base) {
+    for_each_element(std::span<const Axis>(weights.axes.begin(), 1), 0, [&](int64_t base) {
       double sum = 0;
-      for_each(inner, base, [&](int64_t offset) { sum += std::fabs(from[offset]); });
+      for_each_element(inner, base, [&](int64_t offset) { sum += std::fabs(from[offset]); });
       sums[channel++] = sum;
     });
   }
@@ -217,8 +157,8 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
   if (bias) {
     const float* from = data_of(bias->operand, operands);
     std::vector<float> all;
-    for_each(std::span<const Axis>(&bias->operand.axes.back(), 1), 0,
-             [&](int64_t offset) { all.push_back(from[offset]); });
+    for_each_element(std::span<const Axis>(&bias->operand.axes.back(), 1), 0,
+                     [&](int64_t offset) { all.push_back(from[offset]); });
     for (size_t i = 0; i < slices.size(); ++i)
       std::memcpy(packed->bias[i].data(), all.data() + slices[i].channel,
                   static_cast<size_t>(slices[i].channels) * sizeof(float));
@@ -236,6 +176,13 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
   bounds.insert(bounds.end(), packed->operand_bounds.begin(), packed->operand_bounds.end());
   std::memcpy(block.get(), bounds.data(), bounds.size() * sizeof(double));
   return packed;
+}
+
+std::vector<float> dense_slice(const ConvForm& form, const WeightSlice& slice, const OwnMemory& weights) {
+  const Desc desc = f32_desc(grouped(form, slice.channels, axis_size(form.weights.axes[1])));
+  std::vector<float> dense(desc.get_size() / sizeof(float));
+  execute_reorder(make_reorder(slice.desc, desc), slice.desc, weights.data(), desc, dense.data());
+  return dense;
 }
 
 }  // namespace weft::backends::onednn

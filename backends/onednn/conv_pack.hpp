@@ -53,5 +53,7 @@ std::unique_ptr<ConvParameters> pack_conv(const ConvForm& form, const Step* bias
 /// From the image that pack_conv() gave for the same form and slices; null where its size is another.
 std::unique_ptr<ConvParameters> unpack_conv(const ConvForm& form, bool bias, std::span<const WeightSlice> slices,
                                             std::span<const char> image, std::shared_ptr<const void> owner);
+/// One slice of the packed weights as a dense [channels, C / groups, window...] array again.
+std::vector<float> dense_slice(const ConvForm& form, const WeightSlice& slice, const OwnMemory& weights);
 
 }  // namespace weft::backends::onednn

@@ -42,4 +42,23 @@ bool is_dense(const View& view);
 /// The stride of an axis that is one even step (0 for size 1); nothing where it is not even.
 std::optional<int64_t> even_stride(const Axis& axis);
 
+/// Calls f(offset) for every element of some axes, in row-major order.
+template <typename F>
+void for_each_element(std::span<const Axis> axes, int64_t offset, F&& f) {
+  std::vector<SubDim> dims;
+  for (const Axis& axis : axes) dims.insert(dims.end(), axis.begin(), axis.end());
+  std::vector<int64_t> index(dims.size(), 0);
+  for (;;) {
+    f(offset);
+    size_t i = dims.size();
+    while (i > 0 && index[i - 1] + 1 == dims[i - 1].size) {
+      offset -= index[i - 1] * dims[i - 1].stride;
+      index[--i] = 0;
+    }
+    if (i == 0) return;
+    ++index[i - 1];
+    offset += dims[i - 1].stride;
+  }
+}
+
 }  // namespace weft::backends::onednn

@@ -300,3 +300,35 @@ TEST_CASE("transposed convolutions") {
     }
   }
 }
+
+TEST_CASE("infinities of a transposed convolution reach only the outputs that have a tap for them") {
+  struct Shape {
+    std::vector<int64_t> x, w;
+    std::vector<int64_t> strides, pads, extra;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const std::vector<Shape> shapes = {
+      {{1, 3, 1}, {1, 1, 2}, {2}, {1, 1}, {}},
+      {{1, 64, 16}, {16, 8, 4}, {2}, {1, 1}, {}},
+      {{2, 12, 10, 16}, {16, 12, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 40, 40, 16}, {16, 16, 5, 5}, {2, 2}, {2, 2, 2, 2}, {1, 1}},
+      {{1, 7, 9, 4}, {4, 8, 1, 1}, {2, 2}, {}, {1, 1}},
+      {{1, 4, 5, 6, 8}, {8, 4, 1, 1, 1}, {2, 2, 2}, {}, {1, 1, 1}},
+      {{1, 4, 5, 6, 8}, {8, 4, 3, 3, 3}, {2, 2, 2}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}},
+  };
+  for (const Shape& s : shapes) {
+    for (const bool fixed : {true, false}) {
+      Case c;
+      const Attributes a{
+          {"layout", std::string("nxc")}, {"strides", s.strides}, {"pads", s.pads}, {"output_padding", s.extra}};
+      const Value x = c.value(s.x), w = fixed ? c.parameter(s.w) : c.value(s.w);
+      const Value y = c.op(Op::conv_transpose, {x, w}, a);
+      const std::span<float> values = c.data[0].mutable_as<float>();
+      values[values.size() / 2] = inf;
+      values[values.size() - 1] = -inf;
+      values[1] = nan;
+      check(c, y, "transposed convolution of infinities");
+      check(c, c.op(Op::relu, {c.op(Op::add, {y, c.parameter({s.w[1]})})}), "with bias and clamp");
+    }
+  }
+}
