@@ -21,7 +21,8 @@ int64_t product(std::span<const int64_t> dims) {
   return count;
 }
 
-/// For each phase and place of the window, row-major: which element of the given window [spatial...] it is, -1 for none.
+/// For each phase and place of the window, row-major: which element of the given window [spatial...] it is, -1 for
+/// none.
 std::vector<int64_t> taps_of(const ConvForm& form) {
   const Phases& p = *form.phases;
   const std::vector<int64_t> given = sizes(p.weights);

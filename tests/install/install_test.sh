@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs into a temporary prefix, builds a project against it with CMake and with pkg-config, moves the prefix and builds again.
-# usage: install_test.sh BUILD_DIR SOURCE_DIR
+# usage: install_test.sh BUILD_DIR SOURCE_DIR      (CXX and CXXFLAGS: the compiler, and the sanitizers of the build if any)
 set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
@@ -30,7 +30,7 @@ with_cmake "$prefix" "$work/b1"
 mv "$prefix" "$work/second"  # nothing may point to where it was first
 with_cmake "$work/second" "$work/b2"
 export PKG_CONFIG_PATH=$(dirname "$(find "$work/second" -name weft.pc)")
-g++ -std=c++20 "$source/tools/examples/embed/embed.cpp" $(pkg-config --cflags weft) -o "$work/by_pkg_config" $(pkg-config --libs weft)
+${CXX:-g++} -std=c++20 ${CXXFLAGS:-} "$source/tools/examples/embed/embed.cpp" $(pkg-config --cflags weft) -o "$work/by_pkg_config" $(pkg-config --libs weft)
 check "$work/by_pkg_config"
 "$work/second/bin/weft" version | grep -q '^weft '
 ! grep -rn "$build" "$work/second/lib"*/cmake "$PKG_CONFIG_PATH" || { echo "installed files name the build folder"; exit 1; }

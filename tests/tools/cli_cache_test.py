@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from cli_case import TIMEOUT, WEFT, CliCase, make_model, read, write
+from cli_case import TIMEOUT, WEFT, CliCase, make_model, own_words, read, write
 
 
 class Cache(CliCase):
@@ -86,6 +86,7 @@ class Cache(CliCase):
             os.remove(out)
         done = subprocess.run([*prefix, WEFT, "run", self.model, "-i", "x=" + self.path("x.npy"), "-o", out], capture_output=True, text=True,
                               timeout=TIMEOUT, env=self.environment(WEFT_CACHE_DIR=directory), **kwargs)
+        done.stderr = own_words(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_right(np.load(out)["y"])
         self.assertLessEqual(done.stderr.count("warning"), 1, done.stderr)
@@ -214,7 +215,7 @@ class Cache(CliCase):
                 killed = 1
             for process, o in list(zip(running, out))[killed:]:
                 _, err = process.communicate(timeout=TIMEOUT)
-                self.assertEqual((process.returncode, err), (0, b""))
+                self.assertEqual((process.returncode, own_words(err.decode())), (0, ""))
                 self.assert_right(np.load(o)["y"])
             if killed:
                 running[0].communicate()

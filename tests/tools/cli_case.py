@@ -2,6 +2,7 @@
 the path of weft as its first argument."""
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,12 @@ from onnx import TensorProto, helper, numpy_helper
 WEFT = os.path.abspath(sys.argv.pop(1))
 TIMEOUT = 120 * int(os.environ.get("WEFT_TEST_PATIENCE", "1"))  # seconds, of one call
 SANITIZED = bool(os.environ.get("WEFT_SANITIZED"))  # then terabytes of address space are taken at once: ulimit -v cannot be tried
+
+
+def own_words(text):
+    """Of what the program wrote to its standard error, what it said itself: not what a sanitizer's symbolizer says when it meets the
+    code of a kernel that was compiled in memory."""
+    return re.sub(r"(?m)^LLVMSymbolizer: .*\n", "", text) if SANITIZED else text
 
 
 def read(path):
@@ -63,6 +70,7 @@ class CliCase(unittest.TestCase):
 
     def weft(self, *args, code=0, env=None, **kwargs):
         done = subprocess.run([WEFT, *args], capture_output=True, text=True, timeout=TIMEOUT, env=env or self.environment(), **kwargs)
+        done.stderr = own_words(done.stderr)
         self.assertEqual(done.returncode, code, f"weft {' '.join(args)}\n{done.stdout}{done.stderr}")
         self.assertGreaterEqual(done.returncode, 0)
         if code and done.stderr:
