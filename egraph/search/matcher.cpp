@@ -54,9 +54,8 @@ Matcher::Matcher(const Program& program, const SearchContext& context, const Rul
       right_(right && right->plain() ? right : nullptr),
       registers_(std::max(program.registers, kFewVariables)),
       nodes_(program.applications),
-      slots_(program.slots),
-      reader_(program, frozen_),
-      match_(program.width()) {
+      slots_(program.slots) {
+  if (rule.guard) reader_.emplace(program, frozen_), match_.resize(program.width());
   if (!right_) return;
   for (size_t i = 0; i < program.root_register.size(); ++i)
     roots_.push_back(program.root_register[i] != kNone ? &registers_[program.root_register[i]].value
@@ -312,7 +311,7 @@ bool Matcher::take_match() {
 
 bool Matcher::guard_passes() {
   write(match_.data());
-  return rule_.guard(*context_.graph, reader_.read(match_));
+  return rule_.guard(*context_.graph, reader_->read(match_));
 }
 
 /// The row of what is bound. May write some numbers more.

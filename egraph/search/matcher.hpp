@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -109,8 +110,8 @@ class Matcher {
   std::vector<ClassId> registers_;
   std::vector<NodeId> nodes_;
   AttributeBindings slots_;
-  MatchReader reader_;
-  std::vector<uint32_t> match_;
+  std::optional<MatchReader> reader_;   // where a guard asks, and then
+  std::vector<uint32_t> match_;         // what it is asked about
   std::vector<const uint32_t*> roots_;  // of a row: where they stand
   // Rows that have not been looked up yet: [batch_, next_row_); at batch_end_ it is time for it.
   std::unique_ptr<uint32_t[]> batch_;
