@@ -16,9 +16,12 @@ namespace weft::test {
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(WEFT_LARGE_FRAMES)
 inline constexpr size_t kSmallStack = 1024 * 1024;  // sanitizers make frames several times larger
+inline constexpr int kDeep = 25'000;                // and an hour of 100,000: 41 bytes a frame are still too many
 #else
 inline constexpr size_t kSmallStack = 256 * 1024;
+inline constexpr int kDeep = 100'000;  ///< links of a deep chain; as kDeep / 10, one more than a multiple of 3
 #endif
+static_assert(kDeep % 3 == 1 && kDeep / 10 % 3 == 1);
 
 /// Exceptions of `body` are thrown on. Catch assertions belong outside: only one thread may make them.
 inline void on_small_stack(const std::function<void()>& body, size_t bytes = kSmallStack) {
