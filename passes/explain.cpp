@@ -94,12 +94,11 @@ class Explainer {
     if (!search_.e_node(node).valid())
       fail(ErrorCode::invalid_argument, "no output of the graph needs '{}': it is not compiled",
            ir::printed_names(graph_)[node.value]);
-    const std::optional<Place> place = find_place(class_of(node));
-    out.values.push_back(story(node, place));
-    if (place) return out;
+    out.values.push_back(story(node));
+    if (find_place(class_of(node))) return out;
     std::vector<std::string> names;
     for (ir::NodeId user : computed_users(node)) {
-      out.values.push_back(story(user, find_place(class_of(user))));
+      out.values.push_back(story(user));
       names.push_back(out.values.back().name);
     }
     std::string& fate = out.values[0].fate;
@@ -193,9 +192,34 @@ class Explainer {
 
   // --- the story of one value
 
-  ValueStory story(ir::NodeId node, const std::optional<Place>& place) {
+  /// Of a value whose block was left out: by the second block's e-node, or by the first one's where the plan computes
+  /// it a block later.
+  struct Told {
+    NodeId e_node;
+    std::optional<Place> place;
+    bool by_first = false;
+  };
+  Told told(ir::NodeId node) const {
+    Told second{search_.e_node(node), find_place(class_of(node))};
+    const NodeId before = search_.e_node_before(node);
+    const std::string name = ir::printed_names(graph_)[node.value];
+    if (!before.valid() || (second.place && has_step(*second.place, name))) return second;
+    Told first{before, find_place(run_.graph().class_of(before)), true};
+    return first.place && has_step(*first.place, name) ? first : second;
+  }
+  bool has_step(const Place& place, const std::string& value) const {
+    for (NodeId kernel : place.kernels)
+      if (const auto steps = step_of_.find(kernel); steps != step_of_.end())
+        for (size_t step : steps->second)
+          if (mentions(plan_.plan.steps[step].source, value)) return true;
+    return false;
+  }
+
+  ValueStory story(ir::NodeId node) {
     ValueStory out;
     const ir::Node& n = graph_.node(node);
+    const auto [e_node, place, by_first] = told(node);
+    names_ = search_.names_around(node, by_first);
     name(out, node);
     if (!place) {
       out.fate = "not computed: nothing in the plan needs it";
@@ -204,8 +228,8 @@ class Explainer {
     }
     out.fate = fate(n, *place);
     if (const size_t copies = search_.left_out(node))
-      out.fate += fmt::format("; one of {} equal blocks, of which the second was searched and is told", copies);
-    add_rewrites(out, node, *place);
+      out.fate += fmt::format("; one of {} equal blocks: what was found for the second, told of this one", copies);
+    add_rewrites(out, e_node, *place);
     for (NodeId kernel : place->kernels) out.runs.push_back(kernel_story(kernel, out.name));
     if (place->kernels.empty()) add_prologue(out, place->member);
     add_rejected(out, *place);
@@ -238,11 +262,10 @@ class Explainer {
 
   /// From the term as written to the term that is computed. Where one move leads there, several nodes may stand for it:
   /// the shortest chain is told.
-  void add_rewrites(ValueStory& out, ir::NodeId from, Place place) const {
-    const NodeId written = search_.e_node(from);
+  void add_rewrites(ValueStory& out, NodeId written, Place place) const {
     out.rewrites = rewrites(written, place);
     if (place.path.size() == 1)
-      for (const Move& move : moved(class_of(from))) {
+      for (const Move& move : moved(run_.graph().class_of(written))) {
         if (move.to != place.at) continue;
         place.path = {move.along}, place.upwards = {static_cast<char>(move.upwards)};
         if (std::vector<Rewrite> other = rewrites(written, place); other.size() < out.rewrites.size())
@@ -264,8 +287,8 @@ class Explainer {
       chain(out, at, up ? operand : egraph::EGraph::class_alias(along));
       at = up ? egraph::EGraph::class_alias(along) : operand;
       const NodeId before = up ? NodeId(operand.value) : along, after = up ? along : NodeId(operand.value);
-      out.push_back({search_.term(before),
-                     search_.term(after),
+      out.push_back({search_.term(before, names_),
+                     search_.term(after, names_),
                      {0, up ? "the plan has it moved" : "the plan has this operand", {}},
                      0});
     }
@@ -276,8 +299,8 @@ class Explainer {
   void chain(std::vector<Rewrite>& out, ClassId from, ClassId to) const {
     if (from == to) return;
     for (const egraph::ExplainStep& step : egraph::explain(run_.graph(), from, to, 100'000))
-      out.push_back(
-          {search_.term(step.left), search_.term(step.right), search_.reason(step.reason, step.record), step.depth});
+      out.push_back({search_.term(step.left, names_), search_.term(step.right, names_),
+                     search_.reason(step.reason, step.record), step.depth});
   }
 
   /// Where a block is laid out many times, the steps whose provenance names the value are its own.
@@ -287,7 +310,7 @@ class Explainer {
     out.e_node = node.value;
     out.kernel = attributes.text("backend") + "." + attributes.text("kernel");
     out.program = attributes.program("program")->text();
-    out.computes = search_.provenance(node);
+    out.computes = search_.provenance(node, names_);
     out.nanoseconds = run_.cost_once(node).value_or(0);
     if (auto steps = step_of_.find(node); steps != step_of_.end()) {
       for (size_t step : steps->second)
@@ -405,6 +428,7 @@ class Explainer {
   std::unordered_map<ClassId, std::vector<std::pair<NodeId, NodeId>>> inside_;  // class -> (kernel, member)
   std::unordered_map<NodeId, std::vector<size_t>> step_of_, prologue_of_;
   std::unordered_map<uint32_t, std::string> writer_;  // by buffer
+  RecordedSearch::Names names_;                       // of the value at hand
 };
 
 }  // namespace

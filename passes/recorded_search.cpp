@@ -62,7 +62,7 @@ RecordedSearch::RecordedSearch(const ir::Graph& graph, std::span<const ir::Targe
     const ir::Node& node = run_->searched().node(ir::NodeId(n));
     const NodeId written = run_->inserted().e_node[n];
     if (written.valid() && !node.name.empty() && node.types.size() == 1 && !ir::info(node.op).has(ir::kLeaf))
-      written_.try_emplace(written, node.name);
+      written_.try_emplace(written, n);
   }
 }
 
@@ -72,23 +72,66 @@ void RecordedSearch::search(PassRunner& run) {
 }
 
 void RecordedSearch::find_new_ids(const std::vector<ir::NodeId>& canonical_ids) {
-  left_out_.assign(canonical_ids.size(), 0);
+  places_.assign(canonical_ids.size(), {});
   new_ids_ = canonical_ids;
   if (rolled_.rolls.empty()) return;
   std::vector<ir::NodeId> searched(canonical_.size());
-  std::vector<size_t> copies(canonical_.size());
-  for (const Roll& roll : rolled_.rolls)
-    for (const std::vector<ir::NodeId>& block : roll.left_out)
-      for (size_t role = 0; role < block.size(); ++role)
-        searched[block[role].value] = roll.blocks[1][role], copies[block[role].value] = roll.copies;
+  std::vector<Place> places(canonical_.size());
+  for (size_t r = 0; r < rolled_.rolls.size(); ++r) {
+    const Roll& roll = rolled_.rolls[r];
+    for (size_t block = 0; block < roll.left_out.size(); ++block)
+      for (size_t role = 0; role < roll.left_out[block].size(); ++role) {
+        const uint32_t node = roll.left_out[block][role].value;
+        searched[node] = roll.blocks[1][role], places[node] = {roll.copies, r, block + 1, role};
+      }
+  }
   for (uint32_t n = 0; n < rolled_.source_of.size(); ++n)
     if (rolled_.source_of[n].valid())
-      searched[rolled_.source_of[n].value] = ir::NodeId(n), copies[rolled_.source_of[n].value] = 0;
+      searched[rolled_.source_of[n].value] = ir::NodeId(n), places[rolled_.source_of[n].value] = {};
+  for (size_t r = 0; r < rolled_.rolls.size(); ++r) {  // the neighbours of those that were left out
+    const Roll& roll = rolled_.rolls[r];
+    for (size_t role = 0; role < roll.blocks[1].size(); ++role) {
+      if (roll.blocks[0][role] == roll.blocks[1][role]) continue;  // shared by all blocks
+      for (size_t kept : {1, 2})
+        if (const ir::NodeId source = rolled_.source_of[roll.blocks[kept][role].value]; source.valid())
+          places[source.value] = {0, r, kept == 1 ? 0 : roll.left_out.size() + 1, role};
+    }
+  }
   for (size_t n = 0; n < new_ids_.size(); ++n) {
     if (!new_ids_[n].valid()) continue;
-    left_out_[n] = copies[new_ids_[n].value];
+    places_[n] = places[new_ids_[n].value];
     new_ids_[n] = searched[new_ids_[n].value];
   }
+}
+
+NodeId RecordedSearch::e_node_before(ir::NodeId node) const {
+  if (node.value >= places_.size() || places_[node.value].roll == kNone) return NodeId();
+  const Place& place = places_[node.value];
+  const Roll& roll = rolled_.rolls[place.roll];
+  return place.block <= roll.left_out.size() ? run_->inserted().e_node[roll.blocks[0][place.role].value] : NodeId();
+}
+
+RecordedSearch::Names RecordedSearch::names_around(ir::NodeId node, bool by_first) const {
+  if (node.value >= places_.size() || places_[node.value].roll == kNone) return {};
+  const Place& place = places_[node.value];
+  const Roll& roll = rolled_.rolls[place.roll];
+  const size_t copies = roll.left_out.size();
+  if (place.block == 0 && !by_first) return {};
+  Names names = rolled_.source_of;
+  const auto tell = [&](size_t searched, size_t block) {
+    for (size_t role = 0; role < roll.blocks[searched].size(); ++role)
+      names[roll.blocks[searched][role].value] = block > 0 && block <= copies
+                                                     ? roll.left_out[block - 1][role]
+                                                     : rolled_.source_of[roll.blocks[block ? 2 : 1][role].value];
+  };
+  const size_t first = by_first ? place.block : std::min(place.block, copies) - 1;  // what the first block stands for
+  tell(0, first), tell(2, first + 2), tell(1, first + 1);
+  return names;
+}
+
+const std::string& RecordedSearch::name(ir::NodeId searched, const Names& names) const {
+  const bool own = names.empty() || !names[searched.value].valid();
+  return own ? run_->searched().node(searched).name : canonical_.node(names[searched.value]).name;
 }
 
 uint32_t RecordedSearch::stage_of(uint32_t number, uint32_t Stage::*end) const {
@@ -131,21 +174,17 @@ NodeId RecordedSearch::e_node(ir::NodeId node) const {
   return searched.valid() ? run_->inserted().e_node[searched.value] : NodeId();
 }
 
-size_t RecordedSearch::left_out(ir::NodeId node) const {
-  return node.value < left_out_.size() ? left_out_[node.value] : 0;
-}
-
-std::string RecordedSearch::name_of(ClassId id) const {
-  const ClassId classes[] = {id};
+std::string RecordedSearch::provenance_of(std::span<const ClassId> classes, const Names& names) const {
   return provenance_text(names_, run_->frozen(), classes,
-                         [&](ir::NodeId n) -> const std::string& { return run_->searched().node(n).name; });
+                         [&](ir::NodeId n) -> const std::string& { return name(n, names); });
 }
 
-std::string RecordedSearch::provenance(NodeId node) const {
+std::string RecordedSearch::name_of(ClassId id, const Names& names) const { return provenance_of({&id, 1}, names); }
+
+std::string RecordedSearch::provenance(NodeId node, const Names& names) const {
   std::vector<ClassId> classes{run_->frozen().class_of(node)};
   if (auto it = run_->fusion().kernels.find(node); it != run_->fusion().kernels.end()) classes = it->second.computes;
-  return provenance_text(names_, run_->frozen(), classes,
-                         [&](ir::NodeId n) -> const std::string& { return run_->searched().node(n).name; });
+  return provenance_of(classes, names);
 }
 
 std::string RecordedSearch::with_attributes(egraph::SymbolId symbol, std::span<const ClassId> children) const {
@@ -176,7 +215,7 @@ std::string RecordedSearch::label(NodeId node) const {
   return std::string(to_string(static_cast<ir::Op>(number))) + (attributes.empty() ? "" : " ") + attributes;
 }
 
-std::string RecordedSearch::term(NodeId node, uint32_t depth) const {
+std::string RecordedSearch::term(NodeId node, const Names& names, uint32_t depth) const {
   const egraph::EGraph& graph = run_->graph();
   const egraph::SymbolId symbol = graph.symbol(node);
   const uint32_t number = graph.op(node);
@@ -184,15 +223,15 @@ std::string RecordedSearch::term(NodeId node, uint32_t depth) const {
   if (number != kGetOp && static_cast<ir::Op>(number) == ir::Op::kernel) return label(node);
   if (number != kGetOp && ir::info(static_cast<ir::Op>(number)).has(ir::kLeaf)) {
     if (static_cast<ir::Op>(number) != ir::Op::constant)
-      return run_->searched().node(ir::NodeId(run_->language().attributes(symbol))).name;
+      return name(ir::NodeId(run_->language().attributes(symbol)), names);
     const ir::Tensor& tensor = run_->language().constant_of(symbol);
     std::string text = ir::print_tensor(tensor);
     if (tensor.elements() == 1) text = text.substr(text.rfind('[') + 1, text.rfind(']') - text.rfind('[') - 1);
     return text.size() <= 40 ? text : text.substr(0, 36) + "...";
   }
   if (depth == 0) {
-    const std::string name = name_of(graph.class_of(node));
-    return name.empty() ? "..." : name;
+    const std::string known = name_of(graph.class_of(node), names);
+    return known.empty() ? "..." : known;
   }
   std::string text = number == kGetOp ? fmt::format("get[{}]", run_->language().index_of(symbol))
                                       : std::string(to_string(static_cast<ir::Op>(number)));
@@ -200,7 +239,7 @@ std::string RecordedSearch::term(NodeId node, uint32_t depth) const {
   for (size_t i = 0; i < children.size(); ++i) {
     const NodeId child(children[i].value);
     const auto known = written_.find(child);
-    text += (i ? ", " : "") + (known == written_.end() ? term(child, depth - 1) : known->second);
+    text += (i ? ", " : "") + (known == written_.end() ? term(child, names, depth - 1) : name(known->second, names));
   }
   const std::string attributes = number == kGetOp ? "" : with_attributes(symbol, children);
   return text + (attributes.empty() || children.empty() ? "" : ", ") + attributes + ')';

@@ -1,13 +1,19 @@
 // What weft explain and weft dot say, compared with files; and that it is true.
 #include "passes/explain.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <regex>
+#include <set>
 
 #include "egraph/frozen.hpp"
 #include "ir/text.hpp"
 #include "passes/egraph_picture.hpp"
 #include "passes/pipeline.hpp"
 #include "tests/golden.hpp"
+#include "tests/plans/deep_networks.hpp"
 #include "tests/plans/paper_machine.hpp"
 #include "tools/weft/explanation.hpp"
 #include "tools/weft/find_node.hpp"
@@ -70,6 +76,47 @@ TEST_CASE("explanations of small graphs", "[explain][golden]") {
       const Searched s(text.substr(text.find('\n') + 1));
       return without_lines(tools::explanation_text(s.explain(text.substr(2, text.find('\n') - 2)), 160));
     });
+}
+
+namespace {
+
+/// The layers that names like w1_4 and y_12 in a text belong to.
+std::set<int> layers_in(const std::string& text) {
+  static const std::regex name("[a-z][a-z0-9]*_([0-9]+)\\b");
+  std::set<int> layers;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
+    layers.insert(std::stoi((*at)[1]));
+  return layers;
+}
+
+}  // namespace
+
+TEST_CASE("what is told of a layer that was not searched goes by its own names", "[explain]") {
+  const int layers = 8;  // of which seven are equal: three are searched
+  const Searched s(encoder_text({layers}));
+  const passes::RecordedPlan plan = s.search.plan();
+  REQUIRE(!s.search.rolled().empty());
+  size_t left_out = 0;
+  for (const char* of : {"q_{}", "r_{}", "g_{}"}) {
+    size_t step_before = 0;
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string node = fmt::format(fmt::runtime(of), layer);
+      INFO(node);
+      const passes::ValueStory told =
+          passes::explain(s.search, plan, s.graph, tools::find_node(s.graph, node), {100, 10, 4, 1000}).values.at(0);
+      left_out += s.search.left_out(tools::find_node(s.graph, node)) > 0;
+      std::set<int> neighbours;
+      for (const passes::Rewrite& rewrite : told.rewrites) neighbours.merge(layers_in(rewrite.from + rewrite.to));
+      for (const passes::RejectedKernel& kernel : told.rejected) neighbours.merge(layers_in(kernel.computes));
+      REQUIRE(told.runs.size() == 1);
+      CHECK(layers_in(told.runs[0].computes) == std::set<int>{layer});
+      for (int other : neighbours) CHECK(std::abs(other - layer) <= 1);
+      REQUIRE(told.runs[0].steps.size() == 1);
+      CHECK(told.runs[0].steps[0] >= step_before + (layer ? 1 : 0));
+      step_before = told.runs[0].steps[0];
+    }
+  }
+  CHECK(left_out == 3 * 4);
 }
 
 TEST_CASE("an explanation leads from what was written to what runs", "[explain]") {
