@@ -94,11 +94,12 @@ class Explainer {
     if (!search_.e_node(node).valid())
       fail(ErrorCode::invalid_argument, "no output of the graph needs '{}': it is not compiled",
            ir::printed_names(graph_)[node.value]);
-    out.values.push_back(story(node));
-    if (find_place(class_of(node))) return out;
+    const Told here = told(node);
+    out.values.push_back(story(node, here));
+    if (here.place) return out;
     std::vector<std::string> names;
     for (ir::NodeId user : computed_users(node)) {
-      out.values.push_back(story(user));
+      out.values.push_back(story(user, told(user)));
       names.push_back(out.values.back().name);
     }
     std::string& fate = out.values[0].fate;
@@ -208,17 +209,22 @@ class Explainer {
     return first.place && has_step(*first.place, name) ? first : second;
   }
   bool has_step(const Place& place, const std::string& value) const {
-    for (NodeId kernel : place.kernels)
-      if (const auto steps = step_of_.find(kernel); steps != step_of_.end())
-        for (size_t step : steps->second)
-          if (mentions(plan_.plan.steps[step].source, value)) return true;
-    return false;
+    return std::any_of(place.kernels.begin(), place.kernels.end(),
+                       [&](NodeId kernel) { return !steps_named(kernel, value).empty(); });
+  }
+  /// The steps of a kernel whose provenance names the value.
+  std::vector<size_t> steps_named(NodeId kernel, const std::string& value) const {
+    std::vector<size_t> named;
+    if (const auto steps = step_of_.find(kernel); steps != step_of_.end())
+      for (size_t step : steps->second)
+        if (mentions(plan_.plan.steps[step].source, value)) named.push_back(step);
+    return named;
   }
 
-  ValueStory story(ir::NodeId node) {
+  ValueStory story(ir::NodeId node, const Told& told) {
     ValueStory out;
     const ir::Node& n = graph_.node(node);
-    const auto [e_node, place, by_first] = told(node);
+    const auto& [e_node, place, by_first] = told;
     names_ = search_.names_around(node, by_first);
     name(out, node);
     if (!place) {
@@ -313,8 +319,7 @@ class Explainer {
     out.computes = search_.provenance(node, names_);
     out.nanoseconds = run_.cost_once(node).value_or(0);
     if (auto steps = step_of_.find(node); steps != step_of_.end()) {
-      for (size_t step : steps->second)
-        if (mentions(plan_.plan.steps[step].source, value)) out.steps.push_back(step);
+      out.steps = steps_named(node, value);
       if (out.steps.empty()) out.steps = steps->second;
       out.computes = plan_.plan.steps[out.steps[0]].source;
       out.reads = reads(plan_.plan.steps[out.steps[0]]);
