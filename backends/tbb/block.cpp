@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/tbb/code.hpp"
+#include "ir/support/error.hpp"
 
 namespace weft::backends::tbb {
 
@@ -154,6 +155,7 @@ void Block::run(const Box& box, void* const* direct) {
   box_ = &box;
   n_ = 1;
   for (size_t i = 0; i < code_.dims.size(); ++i) n_ *= box.extent[i];
+  WEFT_CHECK(n_ <= code_.block);
   const size_t leaves = code_.leaves.size();
   for (size_t i = 0; i < leaves; ++i) load_leaf(i);
   for (size_t i = 0; i < code_.instructions.size(); ++i) {

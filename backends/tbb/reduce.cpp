@@ -73,6 +73,7 @@ class ReduceKernel : public FamilyKernel {
     columnwise_ = reduced < prologue_.dims.size();
     plain_ = columnwise_ && prologue_.instructions.empty() && kept_.empty() && prologue_.leaves.size() == 1 &&
              prologue_.leaves[0].strides.back() == 1 && prologue_.leaves[0].pieces.empty();
+    if (columnwise_ && !plain_) at_once_ = std::min(kChunk, prologue_.block);  // one row of a box
     natural_ = row_major(prologue_.dims);
     results_ = epilogue_.elements();
     const double n = static_cast<double>(prologue_.elements);
@@ -116,8 +117,8 @@ class ReduceKernel : public FamilyKernel {
     buffers.results = buffers.narrow + kChains * kChunk;
     buffers.row = buffers.results + kChunk;
     const Share share = share_of(results_, grain(), part, parts());
-    for (int64_t begin = share.begin; begin < share.end; begin += kChunk) {
-      const int64_t n = std::min(kChunk, share.end - begin);
+    for (int64_t begin = share.begin; begin < share.end; begin += at_once_) {
+      const int64_t n = std::min(at_once_, share.end - begin);
       float* to = epilogue.place(begin, buffers.results);
       if (columnwise_)
         reduce_columns(block, kept, begin, n, buffers, to);
@@ -301,7 +302,7 @@ class ReduceKernel : public FamilyKernel {
   int64_t count_;  ///< elements reduced to one
   std::vector<size_t> kept_;
   Ints natural_;  ///< row-major strides of the prologue's dims
-  int64_t results_ = 0, columns_ = 1;
+  int64_t results_ = 0, columns_ = 1, at_once_ = kChunk;
   bool columnwise_ = false, plain_ = false;
   int64_t prologue_scratch_ = 0, epilogue_scratch_ = 0;
 };

@@ -37,6 +37,12 @@ TEST_CASE("reductions over any axes with prologue and epilogue", "[conformance]"
              "graph p(x: f32[1,30,37,8]) {{ return {}(x, axes=[1,2]) }}",
              "graph p(x: f32[2,11,7,1100]) {{ return {}(relu(x), axes=[1,2]) }}",
              "graph p(x: f32[1,20,20,300]) {{ return {}(x + 1, axes=[1,2]) }}",
+             // many operands: boxes of 512 elements, rows of more
+             "graph p(x: f32[1,7,7,1280], s: f32[1280], b: f32[1280]) {{ return {}(clip(x * s + b, 0, 6), axes=[1,2]) "
+             "}}",
+             "graph p(x: f32[2,9,600], s: f32[600], b: f32[600]) {{ return {}(clip(x * s + b, -1, 0.5), axes=[1]) }}",
+             "graph p(a: f32[5,1030], b: f32[5,1030], c: f32[5,1030], d: f32[5,1030], e: f32[1030], f: f32[5,1], g: "
+             "f32[5,1030]) {{ return {}(tanh(a * b + c) * d + e * f - g, axes=[0]) + e }}",
              "graph p(x: f32[1,5,7,1500]) {{ return {}(x, axes=[1,2]) }}",
              "graph p(x: f32[3,4,5,6]) {{ return {}(x, axes=[1,3]) }}",
              "graph p(x: f32[3,4,5,6]) {{ return {}(x, axes=[0,2]) }}",
