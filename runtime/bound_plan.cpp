@@ -154,12 +154,13 @@ struct BoundPlan::State {
     for (int part = 0; part < call.parts; ++part) run_part(part);
   }
 
-  /// `after(step)` is called as each step ends.
-  template <typename F>
-  void run_steps(RunMemory& memory, const F& after) const {
+  /// `before(step)` and `after(step)` are called as each step begins and ends.
+  template <typename F, typename G>
+  void run_steps(RunMemory& memory, const F& before, const G& after) const {
     size_t s = 0;
     try {
       for (; s < calls.size(); ++s) {
+        before(s);
         run_call(calls[s], memory);
         after(s);
       }
@@ -244,7 +245,10 @@ void BoundPlan::wait_until_stored() const {
 void BoundPlan::run(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) const {
   translate_errors([&] {
     state_->run(inputs, outputs, [&](RunMemory& memory) {
-      auto steps = [&] { state_->run_steps(memory, [](size_t) {}); };
+      auto steps = [&] {
+        state_->run_steps(
+            memory, [](size_t) {}, [](size_t) {});
+      };
       if (state_->budget)
         state_->budget->run(steps);
       else
@@ -257,17 +261,25 @@ void BoundPlan::run_observed(std::span<const ir::Tensor> inputs, std::span<ir::T
                              const StepObserver& observe) const {
   translate_errors([&] {
     state_->run(inputs, outputs, [&](RunMemory& memory) {
-      std::vector<ir::Tensor> results;
-      auto after = [&](size_t s) {
-        const ir::Step& step = plan().steps[s];
-        const ir::Graph& g = step.program->graph();
-        results.clear();
-        for (size_t o = 0; o < step.outputs.size(); ++o)
-          results.push_back(
-              ir::Tensor::view(g.type(g.outputs()[o].value), memory.slots[state_->calls[s].first_output + o], nullptr));
-        observe(step, results);
+      std::vector<ir::Tensor> seen;
+      auto view = [&](const ir::TensorType& type, uint32_t slot) {
+        seen.push_back(ir::Tensor::view(type, memory.slots[slot], nullptr));
       };
-      auto steps = [&] { state_->run_steps(memory, after); };
+      auto before = [&](size_t s) {
+        const ir::Graph& g = plan().steps[s].program->graph();
+        seen.clear();
+        for (uint32_t i = 0; i < state_->calls[s].inputs; ++i)
+          view(g.node(g.inputs()[i]).types[0], state_->calls[s].first_input + i);
+        observe.before(plan().steps[s], seen);
+      };
+      auto after = [&](size_t s) {
+        const ir::Graph& g = plan().steps[s].program->graph();
+        seen.clear();
+        for (uint32_t o = 0; o < state_->calls[s].outputs; ++o)
+          view(g.type(g.outputs()[o].value), state_->calls[s].first_output + o);
+        observe.after(plan().steps[s], seen);
+      };
+      auto steps = [&] { state_->run_steps(memory, before, after); };
       if (state_->budget)
         state_->budget->run(steps);
       else

@@ -18,8 +18,11 @@ struct NamedType {
   ir::TensorType type;
 };
 
-/// Sees the outputs of each step as it ends.
-using StepObserver = std::function<void(const ir::Step& step, std::span<const ir::Tensor> outputs)>;
+/// Sees the operands of each step as it begins and its outputs as it ends.
+struct StepObserver {
+  using See = std::function<void(const ir::Step& step, std::span<const ir::Tensor> tensors)>;
+  See before, after;
+};
 
 class BoundPlan {
  public:

@@ -1,10 +1,8 @@
 #pragma once
-// How far two tensors, or two ways to run a model, are apart.
-#include <optional>
+// How far two tensors are apart.
 #include <string>
-#include <vector>
 
-#include "runtime/session.hpp"
+#include "ir/tensor.hpp"
 
 namespace weft::runtime {
 
@@ -24,22 +22,6 @@ struct Difference {
 };
 /// NaN equals NaN; infinities equal themselves; +0 equals -0; integers and bools compare exactly.
 Difference compare(const ir::Tensor& got, const ir::Tensor& want, const Tolerance& tolerance);
-
-/// The first step whose result is off: where an optimized model goes wrong.
-struct Divergence {
-  std::string step;  ///< "conv1/relu (onednn.conv)"
-  std::string node;  ///< the user's node that it was compared with
-  Difference difference;
-};
-struct VerifyReport {
-  std::vector<std::pair<std::string, Difference>> outputs;
-  std::optional<Divergence> first;  ///< only looked for where an output disagrees
-  int64_t steps = 0, compared = 0;  ///< steps whose result could be compared with a node of the source
-  bool agrees() const;
-};
-/// Runs the session's plan and the reference interpreter on the same inputs. Throws Error(unsupported) where the
-/// session has no graph (a plan file).
-VerifyReport verify(const Session& session, const ir::NamedTensors& inputs, const Tolerance& tolerance);
 
 /// Reproducible values on every machine: floats uniform in [-1, 1), integers in [0, `bound`) (as far as the dtype
 /// reaches), bools even odds.

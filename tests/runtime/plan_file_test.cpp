@@ -9,6 +9,7 @@
 #include "runtime/container.hpp"
 #include "runtime/plan_check.hpp"
 #include "runtime/plan_codec.hpp"
+#include "runtime/verify.hpp"
 #include "runtime/version.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/graphs.hpp"

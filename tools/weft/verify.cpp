@@ -1,10 +1,11 @@
 // weft verify: the optimized plan against the reference interpreter.
+#include "runtime/verify.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "ir/support/readable.hpp"
-#include "runtime/compare.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/inputs.hpp"
 #include "tools/weft/model_options.hpp"
@@ -26,11 +27,16 @@ struct Verify {
     for (const auto& [name, d] : report.outputs)
       fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", readable(name), d.text());
     if (report.agrees()) return 0;
-    if (report.first)
-      fmt::print("first divergence: step {} against node '{}': {}\n", report.first->step, readable(report.first->node),
-                 report.first->difference.text());
+    if (report.kernel)
+      fmt::print("first wrong step: {}\n  does not compute its program: {}\n  {}\n", report.kernel->step,
+                 report.kernel->difference.text(), report.kernel->against);
     else
-      fmt::print("first divergence: not found among the {} of {} steps that compute a node of the model\n",
+      fmt::print("every step computes its program within the tolerance\n");
+    if (report.node)
+      fmt::print("first divergence from the model: step {} against node '{}': {}\n", report.node->step,
+                 readable(report.node->against), report.node->difference.text());
+    else
+      fmt::print("first divergence from the model: none among the {} of {} steps that compute one of its nodes\n",
                  report.compared, report.steps);
     return 1;
   }
