@@ -7,8 +7,8 @@ namespace weft::egraph {
 void EGraph::check() const {
   WEFT_CHECK(clean(), "merges are pending: rebuild first");
   size_t classes = 0, live_nodes = 0, kept = 0;
-  std::vector<char> member_seen(nodes_.size()), slot_seen(children_.size());
-  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+  std::vector<char> member_seen(node_bound_), slot_seen(slot_bound_);
+  for (uint32_t id = 0; id < node_bound_; ++id) {
     if (live(NodeId(id))) ++live_nodes;
     if (!(nodes_[id].bits & kDead)) ++kept, check_node(id);
     if (parent_[id] != id) {
@@ -19,7 +19,7 @@ void EGraph::check() const {
     check_members(member_seen, id);
     check_uses(slot_seen, id);
   }
-  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+  for (uint32_t id = 0; id < node_bound_; ++id) {
     if (nodes_[id].bits & kDead) continue;
     WEFT_CHECK(member_seen[id], "node {} is in no list of members", id);
     for (uint32_t i = 0; i < nodes_[id].arity(); ++i)

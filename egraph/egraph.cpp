@@ -47,8 +47,8 @@ ClassId EGraph::add(SymbolId symbol, std::span<const ClassId> children) {
 
 NodeId EGraph::add_node(SymbolId symbol, std::span<const ClassId> children) {
   Canonical canonical(children, [&](ClassId child) {
-    WEFT_CHECK(child.value < nodes_.size(), "a child of {} is class {} of {}", symbols_->name(symbol), child.value,
-               nodes_.size());
+    WEFT_CHECK(child.value < node_bound_, "a child of {} is class {} of {}", symbols_->name(symbol), child.value,
+               node_bound_);
     return ClassId(find_and_halve(child.value));
   });
   const std::span<const ClassId> own = canonical;
@@ -93,8 +93,8 @@ ClassId EGraph::lookup(SymbolId symbol, std::span<const ClassId> children) const
 }
 
 void EGraph::check_limits(size_t arity) const {
-  if (nodes_.size() >= kPruned - 1 || children_.size() + arity >= kNone || arity >= kArityMask)
-    fail(ErrorCode::limit, "the e-graph is full: {} nodes and {} child slots made", nodes_.size(), children_.size());
+  if (node_bound_ >= kPruned - 1 || slot_bound_ + arity >= kNone || arity >= kArityMask)
+    fail(ErrorCode::limit, "the e-graph is full: {} nodes and {} child slots made", node_bound_, slot_bound_);
   if (node_limit_ && live_nodes_ >= node_limit_) fail(ErrorCode::limit, "the e-graph may hold {} nodes", node_limit_);
   if (byte_limit_ && bytes_with_next() >= byte_limit_)
     fail(ErrorCode::limit, "the e-graph may take {} bytes", byte_limit_);
@@ -104,23 +104,20 @@ void EGraph::check_limits(size_t arity) const {
 uint32_t EGraph::make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given,
                            const HashCons::Place& place) {
   check_room(children.size());
-  const auto id = static_cast<uint32_t>(nodes_.size());
-  auto slot = static_cast<uint32_t>(children_.size());
-  nodes_.push_back({key.symbol, slot, static_cast<uint32_t>(children.size()), id});
-  stamps_.push_back({epoch_, epoch_});
-  parent_.push_back(id);
-  classes_.push_back({kNone, 1});
+  make_room(size_t{node_bound_} + 1, nodes_, stamps_, parent_, classes_);
+  make_room(slot_bound_ + children.size(), children_, slots_);
+  const uint32_t id = node_bound_++;
+  nodes_[id] = {key.symbol, slot_bound_, static_cast<uint32_t>(children.size()), id};
+  stamps_[id] = {epoch_, epoch_};
+  parent_[id] = id;
+  classes_[id] = {kNone, 1};
   for (ClassId child : children) {
+    const uint32_t slot = slot_bound_++;
     Class& used = classes_[child.value];
     ++used.weight;
-    if (used.use == kNone) {
-      used.use = slot;
-      slots_.push_back({id, slot});
-    } else {
-      slots_.push_back({id, std::exchange(slots_[used.use].next, slot)});
-    }
-    children_.push_back(child);
-    ++slot;
+    if (used.use == kNone) used.use = slot, slots_[slot].next = slot;
+    slots_[slot] = {id, std::exchange(slots_[used.use].next, slot)};
+    children_[slot] = child;
   }
   if (recording_) original_children_.insert(original_children_.end(), given.begin(), given.end());
   hash_cons_.insert(key, id, place);
@@ -268,7 +265,7 @@ void EGraph::prune_node(uint32_t node) {
 
 /// The canonical ids of classes, each once, in increasing order. Marks tell most repetitions before anything is sorted.
 void EGraph::make_unique(std::vector<uint32_t>& ids) {
-  marked_.resize(nodes_.size());
+  marked_.resize(node_bound_);
   size_t kept = 0;
   for (uint32_t id : ids) {
     const uint32_t at = find_and_halve(id);
@@ -336,7 +333,7 @@ std::vector<NodeId> EGraph::uses(ClassId id) const {
 std::vector<ClassId> EGraph::classes() const {
   std::vector<ClassId> canonical;
   canonical.reserve(live_classes_);
-  for (uint32_t id = 0; id < parent_.size(); ++id)
+  for (uint32_t id = 0; id < node_bound_; ++id)
     if (parent_[id] == id) canonical.push_back(ClassId(id));
   return canonical;
 }
@@ -344,12 +341,11 @@ std::vector<ClassId> EGraph::classes() const {
 size_t EGraph::bytes() const {
   const size_t by_node = sizeof(Node) + sizeof(Class) + 3 * sizeof(uint32_t);
   const size_t by_slot = sizeof(Slot) + (recording_ ? 2 : 1) * sizeof(ClassId);
-  return nodes_.size() * by_node + children_.size() * by_slot + hash_cons_.bytes() +
-         merges_.size() * sizeof(MergeRecord);
+  return node_bound_ * by_node + slot_bound_ * by_slot + hash_cons_.bytes() + merges_.size() * sizeof(MergeRecord);
 }
 
 void EGraph::record_merges() {
-  WEFT_CHECK(nodes_.empty(), "record_merges on a graph of {} nodes", nodes_.size());
+  WEFT_CHECK(node_bound_ == 0, "record_merges on a graph of {} nodes", node_bound_);
   recording_ = true;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "egraph/analysis.hpp"
+#include "egraph/columns.hpp"
 #include "egraph/hash_cons.hpp"
 #include "egraph/symbol.hpp"
 
@@ -122,10 +123,8 @@ class EGraph {
   std::vector<ClassId> classes() const;         ///< canonical classes in increasing order
   size_t node_count() const { return live_nodes_; }
   size_t class_count() const { return live_classes_; }
-  size_t id_bound() const {
-    return nodes_.size();
-  }                      ///< all node and class ids are below: the size of the host's vectors
-  size_t bytes() const;  ///< memory of the pools
+  size_t id_bound() const { return node_bound_; }  ///< all node and class ids are below: the size of the host's vectors
+  size_t bytes() const;                            ///< memory of the pools
 
   // --- limits, change tracking, checks ------------------------------------------------------------------------
   /// add throws Error(limit) rather than make a node beyond these. 0 = none.
@@ -188,7 +187,7 @@ class EGraph {
   uint32_t make_node(const NodeKey& key, std::span<const ClassId> children, std::span<const ClassId> given,
                      const HashCons::Place& place);
   void check_room(size_t arity) const {
-    if (node_limit_ || byte_limit_ || std::max(nodes_.size(), children_.size() + arity) >= kPruned - 1)
+    if (node_limit_ || byte_limit_ || std::max<size_t>(node_bound_, slot_bound_ + arity) >= kPruned - 1)
       check_limits(arity);
   }
   void check_limits(size_t arity) const;
@@ -211,12 +210,12 @@ class EGraph {
 
   SymbolTable* symbols_;
   Analysis* analysis_;
-  std::vector<Node> nodes_;                 // by node id
-  std::vector<Stamp> stamps_;               // by node id
-  std::vector<uint32_t> parent_;            // by class id: union-find
-  std::vector<Class> classes_;              // by class id
-  std::vector<ClassId> children_;           // by slot
-  std::vector<Slot> slots_;                 // by slot
+  Column<Node> nodes_;                      // by node id
+  Column<Stamp> stamps_;                    // by node id
+  Column<uint32_t> parent_;                 // by class id: union-find
+  Column<Class> classes_;                   // by class id
+  Column<ClassId> children_;                // by slot
+  Column<Slot> slots_;                      // by slot
   std::vector<ClassId> original_children_;  // by slot, when recording
   HashCons hash_cons_;
   std::vector<uint32_t> pending_;          // classes that lost a merge and whose uses are stale
@@ -224,6 +223,7 @@ class EGraph {
   std::vector<uint32_t> pending_modify_;   // classes to pass to Analysis::modify
   std::vector<char> marked_;               // by class id: scratch, all zero between calls
   std::vector<MergeRecord> merges_;
+  uint32_t node_bound_ = 0, slot_bound_ = 0;  // how many there are by node id (as by class id) and by slot
   size_t live_nodes_ = 0, live_classes_ = 0, node_limit_ = 0, byte_limit_ = 0;
   uint64_t version_ = 0;
   uint32_t epoch_ = 1;

@@ -23,12 +23,22 @@ void HashCons::put(uint64_t hash, const Entry& entry) {
   entries_[i] = entry;
 }
 
+Column<HashCons::Entry> HashCons::empty_table(size_t entries) {
+  Column<Entry> table;
+  table.reserve(entries);
+  table.prefer_huge_pages();
+  Entry* const first = table.data();
+#pragma GCC unroll 8
+  for (size_t i = 0; i < entries; ++i) first[i] = {0, 0, kEmpty};
+  return table;
+}
+
 void HashCons::grow() {
-  const size_t capacity = entries_.size() * 2;
-  const Pool<Entry> old = std::exchange(entries_, Pool<Entry>(capacity, Entry{0, 0, kEmpty}));
-  mask_ = capacity - 1, --shift_;
-  for (const Entry& entry : old)
-    if (entry.node != kEmpty) put(entry.hash(), entry);
+  const size_t before = mask_ + 1;
+  const Column<Entry> old = std::exchange(entries_, empty_table(2 * before));
+  mask_ = 2 * before - 1, --shift_;
+  for (const Entry *entry = old.data(), *const end = entry + before; entry != end; ++entry)
+    if (entry->node != kEmpty) put(entry->hash(), *entry);
 }
 
 void HashCons::insert(const NodeKey& key, uint32_t node, const Place& place) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "egraph/pool.hpp"
+#include "egraph/columns.hpp"
 #include "egraph/symbol.hpp"
 
 namespace weft::egraph {
@@ -86,7 +86,7 @@ class HashCons {
   /// Removes the entry of this key and node. False where there is none.
   bool erase(const NodeKey& key, uint32_t node);
   size_t size() const { return size_; }
-  size_t bytes() const { return entries_.size() * sizeof(Entry); }
+  size_t bytes() const { return (mask_ + 1) * sizeof(Entry); }
   /// What bytes() will be after one more insertion.
   size_t bytes_of_next() const { return full() ? 2 * bytes() : bytes(); }
 
@@ -97,12 +97,13 @@ class HashCons {
     uint64_t hash() const;
   };
   size_t home(uint64_t hash) const { return hash >> shift_; }
-  bool full() const { return (size_ + 1) * 5 > entries_.size() * 3; }
+  bool full() const { return (size_ + 1) * 5 > (mask_ + 1) * 3; }
+  static Column<Entry> empty_table(size_t entries);
   void grow();
   void put(uint64_t hash, const Entry& entry);
-  Pool<Entry> entries_ = Pool<Entry>(16, Entry{0, 0, kEmpty});  // a power of two
-  size_t size_ = 0, mask_ = 15;
-  uint32_t shift_ = 60;  // 64 - log2(entries)
+  Column<Entry> entries_ = empty_table(16);  // a power of two
+  size_t size_ = 0, mask_ = 15;              // entries - 1
+  uint32_t shift_ = 60;                      // 64 - log2(entries)
 };
 
 struct HashCons::Probe {
@@ -120,7 +121,7 @@ inline uint32_t HashCons::end_find(SymbolId symbol, const Probe& probe) const {
   const Entry* at = probe.home;
   while (at->children != probe.children || at->symbol != symbol.value) {
     if (at->node == kEmpty) return kEmpty;
-    if (++at == entries_.data() + entries_.size()) at = entries_.data();
+    if (++at == entries_.data() + (mask_ + 1)) at = entries_.data();
   }
   return at->node;
 }
