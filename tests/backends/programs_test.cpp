@@ -98,17 +98,11 @@ TEST_CASE("fused elementwise programs are one loop", "[conformance]") {
   }
 }
 
-/// A random elementwise program over f32, bool and i32 with random broadcasts.
-std::string random_program(Random& random, int nodes) {
-  static const char* kShapes[] = {"[3,1,17]", "[5,1]", "[3,5,17]", "[17]", "[1]", "[3,5,1]", "[]"};
-  std::string text = "graph p(";
-  const int inputs = 1 + static_cast<int>(random.below(4));
-  for (int i = 0; i < inputs; ++i) text += fmt::format("{}v{}: f32{}", i ? ", " : "", i, kShapes[random.below(7)]);
-  text += ") {\n";
+/// Appends `nodes` random elementwise lines over the values v0 .. v<count - 1>, mostly the latest.
+void append_elementwise(Random& random, int nodes, std::string& text, int& count) {
   static const char* kUnary[] = {"relu",  "abs", "neg",  "sigmoid",    "tanh", "exp",
                                  "floor", "erf", "silu", "hard_swish", "gelu", "round"};
   static const char* kBinary[] = {"add", "sub", "mul", "max", "min"};
-  int count = inputs;
   for (int i = 0; i < nodes; ++i) {
     const auto any = [&] { return fmt::format("v{}", count - 1 - random.below(std::min(count, 4))); };
     switch (random.below(5)) {
@@ -126,6 +120,42 @@ std::string random_program(Random& random, int nodes) {
     }
     ++count;
   }
+}
+
+/// A random elementwise program over f32, bool and i32 with random broadcasts.
+std::string random_program(Random& random, int nodes) {
+  static const char* kShapes[] = {"[3,1,17]", "[5,1]", "[3,5,17]", "[17]", "[1]", "[3,5,1]", "[]"};
+  std::string text = "graph p(";
+  int count = 1 + static_cast<int>(random.below(4));
+  for (int i = 0; i < count; ++i) text += fmt::format("{}v{}: f32{}", i ? ", " : "", i, kShapes[random.below(7)]);
+  text += ") {\n";
+  append_elementwise(random, nodes, text, count);
+  return text + fmt::format(" return v{}\n}}", count - 1);
+}
+
+/// A reduction or a norm of rows about as long as the blocks of the own loops, with a prologue of many operands and an
+/// epilogue.
+std::string random_structured(Random& random) {
+  static const char* kOps[] = {"reduce_sum(v{}, axes=[0])",  "reduce_mean(v{}, axes=[0])", "reduce_max(v{}, axes=[0])",
+                               "reduce_mean(v{}, axes=[1])", "reduce_min(v{}, axes=[1])",  "softmax(v{}, axis=1)",
+                               "softmax(v{}, axis=0)",       "log_softmax(v{}, axis=1)"};
+  static constexpr int64_t kLong[] = {60, 120, 250, 500, 750, 1000, 1260, 2030};
+  const int64_t columns = kLong[random.below(8)] + random.below(40), rows = 2 + random.below(9);
+  std::string text = fmt::format("graph p(v0: f32[{},{}]", rows, columns);
+  int count = 1 + static_cast<int>(random.below(7));
+  for (int i = 1; i < count; ++i) {
+    const std::string shapes[] = {fmt::format("[{},{}]", rows, columns), fmt::format("[{}]", columns),
+                                  fmt::format("[{},1]", rows), "[1]"};
+    text += fmt::format(", v{}: f32{}", i, shapes[random.below(4)]);
+  }
+  text += ") {\n";
+  append_elementwise(random, 1 + static_cast<int>(random.below(8)), text, count);
+  text += fmt::format(" v{} = v0 + v{}\n v{} = ", count, count - 1, count + 1);
+  text += fmt::format(fmt::runtime(kOps[random.below(8)]), count) + "\n";
+  count += 2;
+  const int before = count;
+  for (int i = static_cast<int>(random.below(3)); i > 0; --i, ++count)
+    text += fmt::format(" v{} = tanh(v{} * 0.5)\n", count, count == before ? before - 1 : count - 1);
   return text + fmt::format(" return v{}\n}}", count - 1);
 }
 
@@ -145,6 +175,11 @@ TEST_CASE("random fused programs agree with the interpreter", "[conformance]") {
   Random random(11);
   for (int i = 0; i < 150; ++i)
     check_text(random_program(random, 1 + static_cast<int>(random.below(9))), {1e-5, 3e-6, 0}, "tbb");
+}
+
+TEST_CASE("random programs around a structured op agree with the interpreter", "[conformance]") {
+  Random random(12);
+  for (int i = 0; i < 120; ++i) check_text(random_structured(random), {1e-5, 3e-6, 2e-6}, "tbb");
 }
 
 }  // namespace
