@@ -15,6 +15,12 @@
 
 namespace weft::egraph {
 
+inline constexpr size_t kHugePage = size_t{2} << 20;  // bytes
+template <typename T>
+T* at_huge_page(T* from) {
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(from) + -reinterpret_cast<uintptr_t>(from) % kHugePage);
+}
+
 /// An array that knows how much it can hold, not how much it holds.
 template <typename T>
 class Column {
@@ -47,11 +53,11 @@ class Column {
   /// For what is looked up all over and large: it would miss the TLB each time in small pages. Before it is written to.
   void prefer_huge_pages() {
 #if defined(__linux__)
-    constexpr size_t kPage = size_t{2} << 20, kLarge = 2 * kPage;  // bytes
-    const size_t bytes = room_ * sizeof(T), to_page = -reinterpret_cast<uintptr_t>(data_) % kPage;
-    if (bytes < kLarge) return;
-    char* const first = reinterpret_cast<char*>(data_) + to_page;
-    (void)madvise(first, (bytes - to_page) / kPage * kPage, MADV_HUGEPAGE);  // refused: small pages serve too
+    char *const first = reinterpret_cast<char*>(at_huge_page(data_)), *const end =
+                                                                          reinterpret_cast<char*>(data_ + room_);
+    if (end < first + kHugePage) return;
+    (void)madvise(first, static_cast<size_t>(end - first) / kHugePage * kHugePage,
+                  MADV_HUGEPAGE);  // refused: small pages serve too
 #endif
   }
 

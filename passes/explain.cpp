@@ -45,7 +45,12 @@ struct Place {
 class Explainer {
  public:
   Explainer(const RecordedSearch& search, const RecordedPlan& plan, const ir::Graph& graph, const ExplainLimits& limits)
-      : search_(search), run_(search.run()), plan_(plan), graph_(graph), limits_(limits) {
+      : search_(search),
+        run_(search.run()),
+        plan_(plan),
+        graph_(graph),
+        limits_(limits),
+        printed_(ir::printed_names(graph)) {
     for (NodeId node : egraph::chosen_order(run_.frozen(), run_.roots(), run_.choice())) {
       const auto kernel = run_.fusion().kernels.find(node);
       if (kernel == run_.fusion().kernels.end()) continue;
@@ -92,8 +97,7 @@ class Explainer {
       return out;
     }
     if (!search_.e_node(node).valid())
-      fail(ErrorCode::invalid_argument, "no output of the graph needs '{}': it is not compiled",
-           ir::printed_names(graph_)[node.value]);
+      fail(ErrorCode::invalid_argument, "no output of the graph needs '{}': it is not compiled", printed_[node.value]);
     const Told here = told(node);
     out.values.push_back(story(node, here));
     if (here.place) return out;
@@ -203,7 +207,7 @@ class Explainer {
   Told told(ir::NodeId node) const {
     Told second{search_.e_node(node), find_place(class_of(node))};
     const NodeId before = search_.e_node_before(node);
-    const std::string name = ir::printed_names(graph_)[node.value];
+    const std::string name = printed_[node.value];
     if (!before.valid() || (second.place && has_step(*second.place, name))) return second;
     Told first{before, find_place(run_.graph().class_of(before)), true};
     return first.place && has_step(*first.place, name) ? first : second;
@@ -244,7 +248,7 @@ class Explainer {
   }
 
   void name(ValueStory& out, ir::NodeId node) const {
-    out.name = ir::printed_names(graph_)[node.value];
+    out.name = printed_[node.value];
     out.written = ir::print_node(graph_, node);
     for (const ir::TensorType& type : graph_.node(node).types)
       out.type += (out.type.empty() ? "" : ", ") + to_string(type);
@@ -430,6 +434,7 @@ class Explainer {
   const RecordedPlan& plan_;
   const ir::Graph& graph_;
   const ExplainLimits& limits_;
+  const std::vector<std::string> printed_;                                      ///< names of the graph's values
   std::unordered_map<ClassId, std::vector<std::pair<NodeId, NodeId>>> inside_;  // class -> (kernel, member)
   std::unordered_map<NodeId, std::vector<size_t>> step_of_, prologue_of_;
   std::unordered_map<uint32_t, std::string> writer_;  // by buffer

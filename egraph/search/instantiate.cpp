@@ -57,12 +57,6 @@ void TemplateProgram::plan_plain() {
 
 // --- rows -----------------------------------------------------------------------------------------------------
 
-void Rows::grow(size_t count) {
-  constexpr size_t kFirst = 256, kMost = 16384;
-  const size_t room = std::max(count, pieces_.empty() ? kFirst : std::min(2 * pieces_.back().room, kMost));
-  pieces_.push_back({std::make_unique_for_overwrite<uint32_t[]>(room + kRowSlack), 0, room});
-}
-
 /// Looks a step up for each of the rows and writes down what was found. Rows without go; returns how many are left.
 /// First all keys, then all look-ups: the memory that they need is fetched at once.
 size_t TemplateProgram::look_up(const Step& step, const EGraph& graph, const FrozenGraph& frozen, uint32_t** rows,

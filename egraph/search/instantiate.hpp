@@ -1,43 +1,13 @@
 #pragma once
 // Builds the right side of a rule for a match.
 #include <array>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "egraph/rule.hpp"
+#include "egraph/search/rows.hpp"
 
 namespace weft::egraph {
-
-/// Rows are copied this many numbers at a time, so that many behind them may be read and written.
-inline constexpr uint32_t kRowSlack = 8;
-inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t width) {
-  for (uint32_t i = 0; i < width; i += kRowSlack) std::memcpy(to + i, from + i, kRowSlack * sizeof(uint32_t));
-}
-
-/// Numbers one after another in pieces that never move.
-class Rows {
- public:
-  /// Room for `count` numbers (and kRowSlack) in one piece, not zeroed; `use` says how many were written.
-  uint32_t* room(size_t count) {
-    if (pieces_.empty() || pieces_.back().size + count > pieces_.back().room) grow(count);
-    return pieces_.back().data.get() + pieces_.back().size;
-  }
-  void use(size_t count) { pieces_.back().size += count, size_ += count; }
-  size_t size() const { return size_; }
-  struct Piece {
-    std::unique_ptr<uint32_t[]> data;
-    size_t size = 0, room = 0;
-  };
-  const std::vector<Piece>& pieces() const { return pieces_; }
-  void drop_last(size_t count) { pieces_.back().size -= count, size_ -= count; }
-
- private:
-  void grow(size_t count);
-  std::vector<Piece> pieces_;
-  size_t size_ = 0;
-};
 
 /// A template made ready: which parts to evaluate once, and which once per element of a map.
 class TemplateProgram {

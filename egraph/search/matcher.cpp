@@ -113,7 +113,7 @@ size_t Matcher::candidate_count(const Program& program, const FrozenGraph& froze
 }
 
 MatchBlock Matcher::run(size_t begin, size_t end, uint64_t max_bindings, uint64_t max_matches) {
-  block_ = {};
+  block_ = {Rows(context_.rows)};
   max_bindings_ = max_bindings, max_matches_ = max_matches;
   budget_ = 0, fresh_ = 0;
   if (right_) begin_batch();

@@ -37,6 +37,7 @@ struct SearchContext {
   const FrozenGraph* frozen = nullptr;
   const EGraph* graph = nullptr;
   const RuleHost* host = nullptr;
+  RowPool* rows = nullptr;  ///< for what is found; may be null
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   bool late() const {
     return deadline != std::chrono::steady_clock::time_point::max() && std::chrono::steady_clock::now() > deadline;

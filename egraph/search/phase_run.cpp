@@ -66,7 +66,7 @@ bool PhaseRun::iterate() {
   Clock::time_point start = Clock::now();
   frozen_.take(graph_, needs_uses_);
   graph_.next_epoch();
-  context_.frozen = &frozen_, context_.graph = &graph_, context_.host = &host_;
+  context_.frozen = &frozen_, context_.graph = &graph_, context_.host = &host_, context_.rows = &rows_;
   std::vector<RuleSearch> searches = make_searches();
   SearchLimits limits;
   if (phase_.limits.fuel) limits.fuel = phase_.limits.fuel - std::min(report_.fuel, phase_.limits.fuel);

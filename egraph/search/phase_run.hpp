@@ -70,6 +70,7 @@ class PhaseRun {
   std::vector<NodeId> roots_;
   FrozenGraph frozen_;
   bool needs_uses_ = false;
+  RowPool rows_;
   SearchContext context_;
   uint64_t nodes_made_at_start_ = 0;  // of the iteration
   size_t steps_ = 0;
