@@ -51,7 +51,7 @@ FusionQuestions::Question FusionQuestions::question(const FusionCandidate& candi
   for (bool immediates : {true, false}) {  // where a value written as a scalar loses a shape, it is an operand
     made.immediates = immediates;
     inputs = inputs_of(candidate, order, immediates);
-    made.program = program_of(candidate, order, also, immediates, inputs);
+    made.program = program_of(candidate, order, also, inputs);
     if (made.program) break;
   }
   if (!made.program) return made;
@@ -130,10 +130,10 @@ std::vector<ClassId> FusionQuestions::inputs_of(const FusionCandidate& candidate
   return inputs;
 }
 
-/// Known values are written into the program as immediates; null where that loses their shape (then `immediates` must
-/// be false).
+/// What is neither member nor input is a known value, written into the program; null where that loses a shape (then all
+/// must be inputs).
 ir::ProgramRef FusionQuestions::program_of(const FusionCandidate& candidate, std::span<const size_t> order,
-                                           ClassId also, bool immediates, std::span<const ClassId> inputs) const {
+                                           ClassId also, std::span<const ClassId> inputs) const {
   ir::Graph program("program");
   std::unordered_map<ClassId, ir::Value> values;
   for (ClassId input : inputs)  // first, so that they are numbered by first use

@@ -55,7 +55,7 @@ class FusionQuestions {
   std::vector<egraph::ClassId> inputs_of(const FusionCandidate& candidate, std::span<const size_t> order,
                                          bool immediates) const;
   ir::ProgramRef program_of(const FusionCandidate& candidate, std::span<const size_t> order, egraph::ClassId also,
-                            bool immediates, std::span<const egraph::ClassId> inputs) const;
+                            std::span<const egraph::ClassId> inputs) const;
   Question question(const FusionCandidate& candidate, std::span<const size_t> order, egraph::ClassId also);
   const std::vector<Answer>& answers(const ir::KernelRequest& request, bool single);
   uint32_t type_number(egraph::ClassId id);
