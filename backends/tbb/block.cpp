@@ -90,8 +90,9 @@ const void* Block::dense(size_t index, size_t spare) {
   }
   if (!value.packed) {
     char* to = slot(static_cast<int>(index));
-    // The same elements as last time (an operand repeated along the outer dims): a prefix of rows serves too.
-    if (packed_from_[index] != value.data || packed_count_[index] < n_) {
+    // The same elements as last time (an operand repeated along the outer dims): of whole rows a prefix serves too.
+    const bool whole = box_->extent[code_.dims.size() - 1] == code_.dims.back();
+    if (packed_from_[index] != value.data || packed_count_[index] < n_ || !whole) {
       int64_t strides[kMaxRank], step = 1;
       for (size_t i = code_.dims.size(); i-- > 0;) {
         strides[i] = step;
@@ -99,7 +100,7 @@ const void* Block::dense(size_t index, size_t spare) {
       }
       copy_strided(to, strides, value.data, code_.leaves[index].strides.data(), box_->extent, code_.dims.size(), bytes);
       packed_from_[index] = code_.tile_dim ? nullptr : value.data;
-      packed_count_[index] = box_->extent[code_.dims.size() - 1] == code_.dims.back() ? n_ : 0;
+      packed_count_[index] = whole ? n_ : 0;
     }
     value.data = to;
     value.packed = true;

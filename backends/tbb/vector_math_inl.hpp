@@ -151,8 +151,8 @@ HWY_INLINE V Log1P(D d, V y) {
   return hn::Add(Log(d, u), hn::Div(hn::Sub(y, hn::Sub(u, one)), u));
 }
 
-/// tanh x, at most 5 ulp: a rational function of degree 13 over 6 (as in Eigen's generic implementation), held where it
-/// is 1.
+/// tanh x, at most 5 ulp: a rational function of degree 13 over 6 (as in Eigen's generic implementation), and 1 where
+/// that is nearer than where the function ends.
 template <class D, class V>
 HWY_INLINE V Tanh(D d, V x) {
   const V c = hn::Min(hn::Max(x, hn::Set(d, -7.90531110763549805f)), hn::Set(d, 7.90531110763549805f));
@@ -168,8 +168,9 @@ HWY_INLINE V Tanh(D d, V x) {
   q = hn::MulAdd(q, z, hn::Set(d, 1.18534705686654e-04f));
   q = hn::MulAdd(q, z, hn::Set(d, 2.26843463243900e-03f));
   q = hn::MulAdd(q, z, hn::Set(d, 4.89352518554385e-03f));
-  const V y = hn::Div(hn::Mul(c, p), q);
-  const V small = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0.0004f)), x, y);
+  const V y = hn::Div(hn::Mul(c, p), q), size = hn::Abs(x);
+  const V large = hn::IfThenElse(hn::Gt(size, hn::Set(d, 8.32f)), hn::CopySign(hn::Set(d, 1.0f), x), y);
+  const V small = hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.0004f)), x, large);
   return hn::IfThenElse(hn::IsNaN(x), x, small);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <tuple>
 
 #include "ir/support/error.hpp"
 #include "tests/backends/harness.hpp"
@@ -70,6 +71,23 @@ TEST_CASE("vectorised functions keep their stated errors") {
     }
     INFO(ir::to_string(bound.op) << " is worst at " << at);
     CHECK(worst <= bound.ulp + 0.5);
+  }
+}
+
+TEST_CASE("vectorised functions reach their limits") {  // 1 + tanh(-inf) is 0, so that -inf * (1 + tanh(-inf)) is NaN
+  const std::vector<float> large = {9, 9.5f, 12, 40, 100, 1e10f, 3e38f, INFINITY};
+  for (const auto& [op, above, below] :
+       {std::tuple{Op::tanh, 1.f, -1.f}, {Op::erf, 1.f, -1.f}, {Op::sigmoid, 1.f, 0.f}}) {
+    std::vector<float> values = large;
+    for (float x : large) values.push_back(op == Op::sigmoid ? -20 * x : -x);  // sigmoid(-89) is not yet 0
+    if (op == Op::sigmoid)
+      for (size_t i = 0; i < large.size(); ++i) values[i] *= 20;
+    const Tensor x = Tensor::from<float>({static_cast<int64_t>(values.size())}, values);
+    const Tensor found = run_kernel(backends::backend("tbb"), ir::make_program(op, {x.type()}, {}), {x})[0];
+    for (size_t i = 0; i < values.size(); ++i) {
+      INFO(ir::to_string(op) << " of " << values[i]);
+      CHECK(found.as<float>()[i] == (values[i] > 0 ? above : below));
+    }
   }
 }
 

@@ -41,6 +41,10 @@ TEST_CASE("reductions over any axes with prologue and epilogue", "[conformance]"
              "graph p(x: f32[1,7,7,1280], s: f32[1280], b: f32[1280]) {{ return {}(clip(x * s + b, 0, 6), axes=[1,2]) "
              "}}",
              "graph p(x: f32[2,9,600], s: f32[600], b: f32[600]) {{ return {}(clip(x * s + b, -1, 0.5), axes=[1]) }}",
+             // pieces of rows after whole rows: what was packed for these serves those no more
+             "graph p(x: f32[206,2,5], w: f32[5]) {{ return {}(x - w, axes=[1]) }}",
+             "graph p(x: f32[103,2,5], s: f32[5], b: f32[5]) {{ return {}(clip(x * s + b, 0, 6), axes=[1]) }}",
+             "graph p(x: f32[1,14,14,96], g: f32[96]) {{ return {}(sigmoid(x) * g, axes=[2]) }}",
              "graph p(a: f32[5,1030], b: f32[5,1030], c: f32[5,1030], d: f32[5,1030], e: f32[1030], f: f32[5,1], g: "
              "f32[5,1030]) {{ return {}(tanh(a * b + c) * d + e * f - g, axes=[0]) + e }}",
              "graph p(x: f32[1,5,7,1500]) {{ return {}(x, axes=[1,2]) }}",

@@ -27,17 +27,17 @@ struct Verify {
     for (const auto& [name, d] : report.outputs)
       fmt::print("{} {}: {}\n", d.agrees() ? "ok   " : "WRONG", readable(name), d.text());
     if (report.agrees()) return 0;
-    if (report.kernel)
+    if (report.kernel) {
       fmt::print("first wrong step: {}\n  does not compute its program: {}\n  {}\n", report.kernel->step,
                  report.kernel->difference.text(), report.kernel->against);
-    else
-      fmt::print("every step computes its program within the tolerance\n");
+      return 1;
+    }
+    fmt::print("every step computes its program within the tolerance\n");
     if (report.node)
-      fmt::print("first divergence from the model: step {} against node '{}': {}\n", report.node->step,
+      fmt::print("first step off the node that it is named after: {} against '{}': {}\n", report.node->step,
                  readable(report.node->against), report.node->difference.text());
     else
-      fmt::print("first divergence from the model: none among the {} of {} steps that compute one of its nodes\n",
-                 report.compared, report.steps);
+      fmt::print("none of the {} steps (of {}) that are named after a node is off it\n", report.compared, report.steps);
     return 1;
   }
 };
