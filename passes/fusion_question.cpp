@@ -138,23 +138,34 @@ ir::ProgramRef FusionQuestions::program_of(const FusionCandidate& candidate, std
   std::unordered_map<ClassId, ir::Value> values;
   for (ClassId input : inputs)  // first, so that they are numbered by first use
     values.emplace(input, program.input(fmt::format("a{}", values.size()), facts_[input].type()));
-  ir::NodeId last;
-  std::vector<ir::Value> operands;
-  for (size_t m : order) {
+  bool keeps_shapes = true;
+  // Operands before what reads them, in their order: the order of a canonical program.
+  const auto write = [&](const auto& self, size_t m) -> void {
     const NodeId node = candidate.members[m];
     const ir::Op op = static_cast<ir::Op>(frozen_.op(node));
-    operands.clear();
+    std::vector<ir::Value> operands;
     for (ClassId raw : frozen_.children(node)) {
       const ClassId child = frozen_.find(raw);
-      auto known = values.find(child);
-      operands.push_back(known != values.end() ? known->second : program.constant(immediate_value(child, op)));
+      if (!values.contains(child)) {
+        const auto member = std::find(candidate.classes.begin(), candidate.classes.end(), child);
+        if (member == candidate.classes.end()) {
+          operands.push_back(program.constant(immediate_value(child, op)));
+          continue;
+        }
+        self(self, static_cast<size_t>(member - candidate.classes.begin()));
+      }
+      if (!keeps_shapes) return;
+      operands.push_back(values.at(child));
     }
-    last = program.add(op, operands, *language_.attributes_of(frozen_.symbol(node)));
-    if (program.node(last).types != facts_[candidate.classes[m]].types) return nullptr;
-    values[candidate.classes[m]] = {last, 0};
-  }
-  for (uint32_t o = 0; o < program.node(last).types.size(); ++o) program.output(fmt::format("y{}", o), {last, o});
-  if (also.valid()) program.output("also", values.at(also));
+    const ir::NodeId made = program.add(op, operands, *language_.attributes_of(frozen_.symbol(node)));
+    keeps_shapes = program.node(made).types == facts_[candidate.classes[m]].types;
+    values[candidate.classes[m]] = {made, 0};
+  };
+  write(write, order.back());
+  if (!keeps_shapes) return nullptr;
+  const ir::NodeId last = values.at(candidate.classes[order.back()]).node;
+  for (uint32_t o = 0; o < program.node(last).types.size(); ++o) program.output("", {last, o});
+  if (also.valid()) program.output("", values.at(also));
   return ir::make_program(program);
 }
 

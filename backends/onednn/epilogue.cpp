@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/onednn/form.hpp"
+#include "ir/support/error.hpp"
 
 namespace weft::backends::onednn {
 namespace {
@@ -44,7 +45,7 @@ class Walk {
       }
       for (Value v : n.operands) heavy_[i] = heavy_[i] || heavy_[v.node.value];
     }
-    if (roots == 0) refuse("neither a convolution nor a matmul in it");
+    WEFT_CHECK(roots > 0, "no convolution or matmul in it");
     if (roots > 1) refuse("{} convolutions or matmuls: one kernel holds one", roots);
     for (const Node& n : graph_.nodes()) {
       for (const ir::TensorType& type : n.types) {
@@ -262,6 +263,10 @@ class Walk {
 };
 
 }  // namespace
+
+bool has_root(const ir::Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& n) { return is_root(n.op); });
+}
 
 Epilogue walk_back(const ir::Graph& graph, const Operands& operands) { return Walk(graph, operands).run(); }
 

@@ -28,7 +28,9 @@ struct Epilogue {
   View destination;
 };
 
-/// Throws NotOurs where there is not exactly one such op, or something behind it is no step.
+/// Whether there is a convolution or a matmul in it.
+bool has_root(const ir::Graph& graph);
+/// Of a graph with a root. Throws NotOurs where there is not exactly one, or something behind it is no step.
 Epilogue walk_back(const ir::Graph& graph, const Operands& operands);
 
 /// A value as an operand of a step or of the root. Throws NotOurs where it is no view of an input.

@@ -315,6 +315,8 @@ Form recognize(const ir::Program& program, std::span<const ir::OperandKind> oper
     fail(ErrorCode::invalid_argument, "onednn: {} operand kinds for a program of {} inputs", operands.size(),
          program.graph().inputs().size());
   }
+  // What most programs are refused for is told without an exception.
+  if (!has_root(program.graph())) return Unfit{"neither a convolution nor a matmul in it"};
   try {
     return Recognizer(program.graph(), operands).run();
   } catch (const NotOurs& why) {

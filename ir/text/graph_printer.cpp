@@ -120,10 +120,9 @@ class GraphPrinter {
     const OpInfo& op = info(n.op);
     std::string out = std::string(op.name) + "(", gap;
     std::vector<TensorType> types;
-    for (Value v : n.operands) {
-      out += gap + names_.of(v), gap = ", ";
-      types.push_back(graph_.type(v));
-    }
+    for (Value v : n.operands) out += gap + names_.of(v), gap = ", ";
+    if (!op.attributes.empty())
+      for (Value v : n.operands) types.push_back(graph_.type(v));
     for (const AttributeSpec& spec : op.attributes) {  // in the order of the schema
       const AttributeValue* value = n.attributes->find(spec.name);
       if (!value || (!options_.default_attributes && is_default(n.op, *n.attributes, spec.name, types))) continue;
