@@ -53,8 +53,8 @@ class Column {
   /// For what is looked up all over and large: it would miss the TLB each time in small pages. Before it is written to.
   void prefer_huge_pages() {
 #if defined(__linux__)
-    char *const first = reinterpret_cast<char*>(at_huge_page(data_)), *const end =
-                                                                          reinterpret_cast<char*>(data_ + room_);
+    char* const first = reinterpret_cast<char*>(at_huge_page(data_));
+    char* const end = reinterpret_cast<char*>(data_ + room_);
     if (end < first + kHugePage) return;
     (void)madvise(first, static_cast<size_t>(end - first) / kHugePage * kHugePage,
                   MADV_HUGEPAGE);  // refused: small pages serve too
